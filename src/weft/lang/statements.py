@@ -1,0 +1,146 @@
+"""The statements of a weft program, as frozen values.
+
+Places and original text do not take part in equality: two statements that say the same are equal,
+wherever they were written.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from sqlglot import exp
+
+from weft.errors import Place
+from weft.times import DAY, Duration
+
+
+@dataclass(frozen=True, slots=True)
+class Expr:
+    """A scalar expression: its canonical Spark SQL, and the tree it was printed from.
+
+    The tree is never changed in place; work on `tree.copy()`.
+    """
+
+    sql: str
+    tree: exp.Expression = field(compare=False, repr=False)
+    place: Place | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class WindowSpec:
+    """For every end `e` with `e = offset (mod slide)`: the rows with `e - range <= ts < e`."""
+
+    range: Duration
+    slide: Duration
+    offset: Duration = 0
+    place: Place | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnDef:
+    """A declared column: read from the source with `type`, or computed from others by `expr`."""
+
+    name: str
+    type: (
+        str | None
+    )  # Spark's simple name in lower case: `bigint`, `decimal(10,2)`; None for a computed column
+    expr: Expr | None = None
+    place: Place | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class CreateStream:
+    name: str
+    columns: tuple[ColumnDef, ...]
+    time_column: str
+    delay: Duration
+    format: str
+    options: tuple[tuple[str, str], ...] = ()
+    idle_after: Duration | None = None
+    max_ahead: Duration | None = DAY  # None: off
+    keep_late: bool = False
+    place: Place | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Sink:
+    """Where answers go: INTO format OPTIONS (...)."""
+
+    format: str
+    options: tuple[tuple[str, str], ...] = ()
+    place: Place | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """One column of a SELECT list; without an alias the name is derived when it is bound."""
+
+    expr: Expr
+    alias: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class OrderKey:
+    expr: Expr
+    descending: bool = False
+    nulls_first: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """`FROM stream [window] alias`."""
+
+    stream: str
+    window: WindowSpec | None = None
+    alias: str | None = None
+    place: Place | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Select:
+    items: tuple[Item, ...]
+    source: Source
+    where: Expr | None = None
+    group_by: tuple[Expr, ...] = ()
+    having: Expr | None = None
+    order_by: tuple[OrderKey, ...] = ()
+    limit: int | None = None
+    place: Place | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class CreateQuery:
+    name: str
+    select: Select
+    sink: Sink | None = None  # None: the result store
+    emit_empty: bool = False
+    fail_on_error: bool = False
+    retain: Duration | None = None  # how long answers stay in the result store; None: for ever
+    place: Place | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class DropQuery:
+    name: str
+    place: Place | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class ShowStreams:
+    pass
+
+
+@dataclass(frozen=True, slots=True)
+class ShowQueries:
+    pass
+
+
+@dataclass(frozen=True, slots=True)
+class Explain:
+    """EXPLAIN name, or EXPLAIN ALL (`name` is None)."""
+
+    name: str | None = None
+    place: Place | None = field(default=None, compare=False, repr=False)
+
+
+Statement = CreateStream | CreateQuery | DropQuery | ShowStreams | ShowQueries | Explain

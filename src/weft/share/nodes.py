@@ -1,0 +1,168 @@
+"""The shared plan: what is computed once for all queries of a stream, and each query's tap into it.
+
+    rows ─► slices (edges) ─► root feeds ─► derived feeds ─► taps, one per query
+             level 1, Spark     level 1       level 2          level 3, windows
+
+A *feed* is the table of partial aggregates by slice and group keys. Partials are named by their text, which is
+the same in every plan that contains them: the durable state is keyed by it, so a plan may change under it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from weft.lang.statements import Expr, WindowSpec
+from weft.plan.nodes import Query, Stream
+from weft.times import Duration
+
+
+class Op(StrEnum):
+    """What a partial aggregates, and so how two of them combine."""
+
+    COUNT = "count"  # rows whose argument is not null; without argument all rows
+    SUM_INT = "sum_int"  # tinyint, smallint, int: the sum of any window fits 64 bits
+    SUM_LONG = "sum_long"  # bigint: high and low halves summed apart, exact
+    SUM_DECIMAL = "sum_decimal"  # exact, 128 bits
+    SUM_FLOAT = "sum_float"  # float, double: never subtracted
+    MIN = "min"
+    MAX = "max"
+    MOMENTS = "moments"  # count, mean, sum of squared distances from it
+    FIRST = "first"  # the value at the least event time; the least of several
+    LAST = "last"  # the value at the greatest event time; the greatest of several
+    MIN_BY = "min_by"  # the value at the least `by`; the least of several
+    MAX_BY = "max_by"
+
+
+@dataclass(frozen=True, slots=True)
+class Partial:
+    """A partial aggregate: `op` of `arg` over the rows for which `where` is true (None: all)."""
+
+    op: Op
+    arg: Expr | None = None
+    by: Expr | None = None
+    where: Expr | None = None
+    type: str | None = None  # of the argument
+    by_type: str | None = None
+
+    @property
+    def text(self) -> str:
+        """Its name in the durable state."""
+        args = ", ".join(part.sql for part in (self.arg, self.by) if part is not None) or "*"
+        where = f" where {self.where.sql}" if self.where is not None else ""
+        types = ", ".join(t for t in (self.type, self.by_type) if t)
+        return f"{self.op}({args}){where}" + (f" : {types}" if types else "")
+
+
+@dataclass(frozen=True, slots=True)
+class Edges:
+    """Where the time line is cut. A slice is named by its start.
+
+    Uniform: every multiple of `grain`. Explicit: every `t` with `t = phase (mod slide)` for one of the pairs.
+    """
+
+    grain: Duration | None
+    pairs: tuple[tuple[Duration, Duration], ...]  # (slide, phase), sorted, distinct
+    rate: float  # edges per second, an upper bound where explicit
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Feed:
+    """Partials by slice and `keys`. `parent` is the index of the finer feed it is combined from; None: a root.
+
+    A feed with `extra` has one key more than its queries group by, the last: the value that is counted
+    distinct, the register of a sketch, the bucket of a histogram.
+    """
+
+    keys: tuple[Expr, ...]
+    partials: tuple[Partial, ...]
+    key_types: tuple[str | None, ...] = ()
+    parent: int | None = None
+    extra: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Final:
+    """How one aggregate of a query comes out of its feed: `function` over `partials` (indexes into the feed)."""
+
+    name: str  # `_a0`
+    function: str
+    feed: int
+    partials: tuple[int, ...]
+    method: str  # prefix | dyadic | ranked | ordered | distinct: shown by explain
+    type: str | None
+    params: tuple[float | int | tuple[float, ...], ...] = ()
+    # `feed` is the tap's own feed, or a feed with an extra key for distinct counts, sketches and percentiles;
+    # the first partial of such a feed tells which extra keys are present.
+
+
+@dataclass(frozen=True, slots=True)
+class Tap:
+    """One query: which windows of which feed, and what is made of them."""
+
+    query: Query
+    window: WindowSpec
+    feed: int
+    present: int  # the partial that counts the rows passing WHERE
+    finals: tuple[Final, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """A standing filter: the rows for which `where` holds, projected, with the batch that brings them."""
+
+    query: Query
+    where: Expr | None
+
+
+@dataclass(frozen=True, slots=True)
+class Guard:
+    """For one query: when true of a row, some expression of the query fails on it.
+
+    Such a row is excluded from all partials of the query (their `where` says so), counted, and kept in the
+    query's dead letters with `reason`.
+    """
+
+    query: str
+    fails: Expr
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class StreamPlan:
+    """All queries of one stream, woven together."""
+
+    stream: Stream
+    edges: Edges
+    feeds: tuple[Feed, ...]
+    taps: tuple[Tap, ...]
+    standing: tuple[Standing, ...]
+    guards: tuple[Guard, ...]
+    wanted: Expr | None  # rows some aggregate query wants; None: all
+    columns: tuple[str, ...]  # the source columns that any query needs, in declared order
+    longest: Duration  # how far back the state must reach
+
+    @property
+    def roots(self) -> tuple[int, ...]:
+        return tuple(i for i, feed in enumerate(self.feeds) if feed.parent is None)
+
+
+@dataclass(frozen=True, slots=True)
+class Saving:
+    """What sharing saves, counted: the same work done once, against each query by itself."""
+
+    queries: int
+    partials_apart: int
+    partials_shared: int
+    row_updates_apart: float  # row updates per input row if each query ran by itself with `window()`
+    row_updates_shared: float
+
+
+@dataclass(frozen=True, slots=True)
+class SharedPlan:
+    streams: tuple[StreamPlan, ...]
+    saving: Saving = field(default=Saving(0, 0, 0, 0.0, 0.0))
+
+    def stream(self, name: str) -> StreamPlan:
+        return next(plan for plan in self.streams if plan.stream.name == name)
