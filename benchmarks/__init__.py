@@ -1,0 +1,1 @@
+"""What weft costs, beside what plain Spark costs: one file a question."""

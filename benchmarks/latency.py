@@ -1,0 +1,78 @@
+"""How long from a trigger to durable answers with the demo's queries? Does the state on disk stay level?"""
+
+from __future__ import annotations
+
+import statistics
+import tempfile
+import time
+from importlib.resources import files
+from pathlib import Path
+
+import weft
+from benchmarks.measure import Claim, Measured, Report, Run, tree_cpu
+from benchmarks.settings import Settings
+
+QUESTION = (
+    "the demo's queries in batches of about 2,000 rows, result store on: from trigger to durable answer"
+)
+BOUND_SECONDS = 0.5
+GROWTH = 1.25  # the last quarter of the run against the one before: level but for the rhythm of snapshots
+WARM_BATCHES = 20
+
+
+def ask(settings: Settings) -> Report:
+    program = (files("weft") / "demo" / "market.sql").read_text()
+    with tempfile.TemporaryDirectory(prefix="weft-bench-") as directory:
+        watch = Watch(Path(directory) / "home")
+        rows, run = watch.run(settings, program)
+    latencies = [seconds for _, seconds, _ in watch.seen[WARM_BATCHES : WARM_BATCHES + 100]]
+    side = Measured("weft, demo", rows, (run,), f"{len(watch.seen)} batches seen")
+    claims = [
+        Claim(
+            "median seconds from trigger to durable answer", statistics.median(latencies), BOUND_SECONDS, True
+        ),
+        Claim("state on disk, last quarter / the one before", watch.growth(), GROWTH, at_most=True),
+    ]
+    slow = statistics.quantiles(latencies, n=20)[-1]
+    remark = f"{len(latencies)} batches after {WARM_BATCHES} to warm up; 95th percentile {slow:.2f} s"
+    return Report(QUESTION, (side,), tuple(claims), (remark,))
+
+
+class Watch:
+    """Runs a program and notes at every new answer step its number, its latency and the bytes of state."""
+
+    def __init__(self, home: Path) -> None:
+        self.home = home
+        self.seen: list[tuple[int, float, int]] = []
+
+    def run(self, settings: Settings, program: str) -> tuple[int, Run]:
+        session = weft.Session(spark=settings.spark, home=self.home)
+        session.sql(program)
+        cpu, wall = tree_cpu(), time.perf_counter()
+        session.start()
+        while len(self.seen) < settings.batches:
+            status = session.status()
+            if status.steps and (not self.seen or status.steps > self.seen[-1][0]):
+                self.seen.append((status.steps, status.latency_seconds, self.state_bytes()))
+            time.sleep(0.02)
+        session.stop()
+        rows = sum(stream.rows for stream in session.status().streams)
+        return rows, Run(tree_cpu() - cpu, time.perf_counter() - wall)
+
+    def growth(self) -> float:
+        """The state in the last quarter of the run over that in the quarter before, by medians."""
+        quarter = max(1, len(self.seen) // 4)
+        sizes = [size for _, _, size in self.seen]
+        return statistics.median(sizes[-quarter:]) / statistics.median(sizes[-2 * quarter : -quarter])
+
+    def state_bytes(self) -> int:
+        """What the home holds besides the answers: those are asked for, and kept."""
+        total = 0
+        for path in self.home.rglob("*"):
+            if "results" in path.relative_to(self.home).parts:
+                continue
+            try:
+                total += path.stat().st_size if path.is_file() else 0
+            except FileNotFoundError:  # expired just now
+                continue
+        return total
