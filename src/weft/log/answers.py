@@ -1,0 +1,81 @@
+"""The answer log: what each answer step was to do, and what came of it.
+
+    answers/intents/000000000041.json     written first, so that after a crash the same step is done
+    answers/000000000041.json             the record: where the answers of each query lie in its file
+
+A step counts when its record is there. An intent without one is *pending*: the same is done
+again, from the same input.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from weft.log.durable import damaged
+from weft.log.home import Home
+from weft.log.series import Record, Series
+
+AnswerRecord = Record
+Intent = Record
+
+
+class AnswerLog:
+    """One per home. `key` names a query version; a step has a table for each that it answered with a row."""
+
+    def __init__(self, home: Home) -> None:
+        self._steps = Series(home, "answers", area="answers")
+        self._intents = Series(home, "answers", "intents", area="answers", kind="intent")
+        if home.owned:
+            self._check_pairs()
+
+    def _check_pairs(self) -> None:
+        lost = self._intents.next < self._steps.next
+        if lost or self._intents.next > self._steps.next + 1:
+            series = self._intents if lost else self._steps
+            raise damaged(series.path_of(series.next), "it is missing")
+
+    @property
+    def first(self) -> int:
+        """The oldest step still there; `next` if there is none."""
+        return self._steps.first
+
+    @property
+    def next(self) -> int:
+        """The step that comes next, or is pending."""
+        return self._steps.next
+
+    @property
+    def last(self) -> AnswerRecord | None:
+        return self._steps.last
+
+    def intend(self, step: int, meta: Mapping[str, Any]) -> Intent:
+        """Say durably what the step is to do; returns the intent in force, an older one if any."""
+        return self._intents.commit(step, {}, meta)
+
+    def pending(self) -> Intent | None:
+        """The intent that has no record yet."""
+        return self._intents.find(self._steps.next)
+
+    def commit(self, step: int, tables: Mapping[str, Any], meta: Mapping[str, Any]) -> AnswerRecord:
+        """Make the answers of a step durable, leaving out empty tables; returns the record in force."""
+        return self._steps.commit(step, {key: table for key, table in tables.items() if table.num_rows}, meta)
+
+    def records(self, after: int = -1) -> list[AnswerRecord]:
+        """The records past a step, oldest first."""
+        return self._steps.records(after)
+
+    def read(self, record: AnswerRecord, key: str) -> Any | None:
+        """The answers of one query in a step; None if it had none."""
+        return self._steps.load(record, key) if key in record.tables else None
+
+    def expire(self, upto: int) -> int:
+        """Delete the steps up to one, but never the newest; returns how many."""
+        count = self._steps.expire(upto)
+        self._intents.expire(self._steps.first - 1)
+        return count
+
+    def refresh(self) -> None:
+        """See what another process has written since."""
+        self._intents.refresh()
+        self._steps.refresh()

@@ -1,0 +1,301 @@
+"""The home of a program: the directory that holds its durable state, and who may write to it.
+
+    home/
+      weft.json      what this is: format version, program, pinned settings
+      owner.lock     locked by the process that runs the program; the lock dies with it
+      owner.json     who that is, and its generation: a number that grows with every owner
+      catalog/       the program's history                    ingest/<stream>/   the ingest log
+      answers/       the answer log                           snapshots/         folded state
+      delivery/      where each sink stands                   results/           the result store
+      staging/       files on their way into a dataset        checkpoints/       Spark's own
+
+The lock keeps a second process out. Should it fail to (a lock file deleted by hand, a network file system
+without locks), the generation fences the older owner: it is checked before every record.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import re
+import secrets
+import shutil
+import socket
+import threading
+from collections.abc import Mapping
+from contextlib import suppress
+from datetime import UTC, datetime
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from weft.errors import Bug, RunError
+from weft.log.durable import make_directory, read_record, record_chunks, write_file, writing
+
+FORMAT = 1
+
+_open_homes: set[tuple[int, int]] = set()  # a POSIX lock does not keep its own process out
+_open_homes_lock = threading.Lock()
+
+
+class Home:
+    """An open home. `Home.open` takes ownership; `Home.look` only reads, whoever runs it."""
+
+    def __init__(self, path: Path, about: dict[str, Any], ownership: _Ownership | None) -> None:
+        self.path = path
+        self._about = about
+        self._ownership = ownership
+
+    @classmethod
+    def open(cls, path: str | Path, program: str | None = None, *, create: bool = True) -> Home:
+        """Own the home of `program`, making it first if need be. Refused while another process owns it."""
+        path = Path(path).absolute()
+        if not (path / "weft.json").exists():
+            _refuse_foreign(path, create)
+            make_directory(path)
+        ownership = _Ownership.take(path)
+        try:
+            about = _read_about(path) if (path / "weft.json").exists() else _write_about(path, program)
+            _check_program(path, about, program)
+            _clear_staging(path)
+        except BaseException:
+            ownership.give_up()
+            raise
+        return cls(path, about, ownership)
+
+    @classmethod
+    def look(cls, path: str | Path) -> Home:
+        """The home for reading only."""
+        path = Path(path).absolute()
+        if not (path / "weft.json").exists():
+            raise _no_home(path)
+        return cls(path, _read_about(path), None)
+
+    @property
+    def id(self) -> str:
+        return str(self._about["id"])
+
+    @property
+    def program(self) -> str:
+        return str(self._about["program"])
+
+    @property
+    def owned(self) -> bool:
+        return self._ownership is not None
+
+    @property
+    def generation(self) -> int:
+        return self._ownership.generation if self._ownership else 0
+
+    @property
+    def settings(self) -> dict[str, str]:
+        """The settings pinned so far."""
+        return dict(self._about["settings"])
+
+    def pin(self, settings: Mapping[str, str]) -> dict[str, str]:
+        """Pin the settings that are not pinned yet; returns all that are in force."""
+        merged = dict(settings) | self.settings
+        if merged != self.settings:
+            self.check_owner()
+            self._about = self._about | {"settings": merged}
+            write_file(self.path / "weft.json", record_chunks(self._about), "home.format")
+        return merged
+
+    def directory(self, *parts: str) -> Path:
+        """A directory of the home, made if it is not there and the home is ours."""
+        path = self.path.joinpath(*(file_name(part) for part in parts))
+        if self.owned and not path.exists():
+            make_directory(path)
+        return path
+
+    def check_owner(self) -> None:
+        """Raise unless this object owns the home, now."""
+        if self._ownership is None:
+            raise Bug("home-not-owned", f"{self.path} was opened for reading only")
+        self._ownership.check()
+
+    def close(self) -> None:
+        if self._ownership is not None:
+            self._ownership.give_up()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+class _Ownership:
+    """The lock of a home and the number of this owner."""
+
+    def __init__(self, path: Path, lock: int, identity: tuple[int, int], generation: int) -> None:
+        self.path = path
+        self.generation = generation
+        self._lock: int | None = lock
+        self._identity = identity
+        # Holding it open keeps its inode from being used again: another inode there is another owner.
+        self._owner_file = os.open(path / "owner.json", os.O_RDONLY)
+
+    @classmethod
+    def take(cls, path: Path) -> _Ownership:
+        with writing(path / "owner.lock"):
+            status = path.stat()
+            identity = (status.st_dev, status.st_ino)
+            with _open_homes_lock:
+                if identity in _open_homes:
+                    raise _in_use(path)
+                lock = _lock(path)
+                _open_homes.add(identity)
+        try:
+            generation = _next_generation(path)
+            write_file(path / "owner.json", record_chunks(_owner(generation)), "home.owner")
+            return cls(path, lock, identity, generation)
+        except BaseException:
+            _unlock(lock, identity)
+            raise
+
+    def check(self) -> None:
+        if self._lock is None:
+            raise Bug("home-closed", f"{self.path} has been closed")
+        try:
+            current, mine = os.stat(self.path / "owner.json"), os.fstat(self._owner_file)
+            if (current.st_dev, current.st_ino) == (mine.st_dev, mine.st_ino):
+                return
+        except FileNotFoundError:
+            pass
+        raise RunError(
+            "home-taken",
+            f"{self.path} has been taken over by another process",
+            because=_describe_owner(self.path),
+            help="this process stops writing; make sure that only one process runs the program",
+        )
+
+    def give_up(self) -> None:
+        if self._lock is not None:
+            _unlock(self._lock, self._identity)
+            os.close(self._owner_file)
+            self._lock = None
+
+
+def _lock(path: Path) -> int:
+    # A POSIX lock: not inherited by children, so that none of them can keep it after this process has died.
+    # It is lost as soon as this process closes any handle of that file; nothing else may open owner.lock.
+    handle = os.open(path / "owner.lock", os.O_RDWR | os.O_CREAT, 0o644)
+    try:
+        fcntl.lockf(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        os.close(handle)
+        raise _in_use(path) from None
+    return handle
+
+
+def _unlock(handle: int, identity: tuple[int, int]) -> None:
+    with _open_homes_lock:
+        os.close(handle)
+        _open_homes.discard(identity)
+
+
+def _in_use(path: Path) -> RunError:
+    return RunError(
+        "home-in-use",
+        f"{path} is in use by another process",
+        because=_describe_owner(path),
+        help="stop that one first, or choose another home with --home",
+    )
+
+
+def _describe_owner(path: Path) -> str:
+    try:
+        owner = read_record(path / "owner.json")
+        return f"pid {owner['pid']} on {owner['host']}, since {owner['since']}"
+    except (RunError, KeyError):
+        return ""
+
+
+def _next_generation(path: Path) -> int:
+    return int(read_record(path / "owner.json")["generation"]) + 1 if (path / "owner.json").exists() else 1
+
+
+def _owner(generation: int) -> dict[str, Any]:
+    return {"generation": generation, "pid": os.getpid(), "host": socket.gethostname(), "since": _now()}
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="seconds")
+
+
+def _write_about(path: Path, program: str | None) -> dict[str, Any]:
+    about: dict[str, Any] = {
+        "format": FORMAT,
+        "id": secrets.token_hex(8),
+        "program": program or path.name,
+        "created": _now(),
+        "settings": {},
+    }
+    write_file(path / "weft.json", record_chunks(about), "home.format")
+    return about
+
+
+def _read_about(path: Path) -> dict[str, Any]:
+    about = read_record(path / "weft.json")
+    if about.get("format") != FORMAT:
+        raise RunError(
+            "home-of-other-version",
+            f"{path} has format {about.get('format')}, this weft reads and writes format {FORMAT}",
+            help="run it with the version of weft that wrote it, or start afresh in another home with --home",
+        )
+    return about
+
+
+def _check_program(path: Path, about: Mapping[str, Any], program: str | None) -> None:
+    if program is not None and about["program"] != program:
+        raise RunError(
+            "home-of-other-program",
+            f"{path} is the home of program `{about['program']}`, not of `{program}`",
+            help="choose another home with --home; a program may be changed, but its name stays",
+        )
+
+
+def _refuse_foreign(path: Path, create: bool) -> None:
+    """Refuse a place that is not a home and cannot become one."""
+    if not create:
+        raise _no_home(path)
+    if path.exists() and not path.is_dir():
+        raise RunError(
+            "not-a-home", f"{path} is a file, not a directory", help="choose another home with --home"
+        )
+    ours = {"owner.lock", "owner.json"}  # left by a start that died before it had written weft.json
+    if path.exists() and any(
+        entry.name not in ours and not entry.name.endswith(".tmp") for entry in path.iterdir()
+    ):
+        raise RunError(
+            "not-a-home",
+            f"{path} holds other files and no weft.json",
+            help="choose an empty directory, or one that weft has made, with --home",
+        )
+
+
+def _no_home(path: Path) -> RunError:
+    return RunError(
+        "no-home",
+        f"{path} is not the home of a weft program",
+        help="run the program first, or name its home with --home",
+    )
+
+
+def _clear_staging(path: Path) -> None:
+    """Drop what a crash left on its way; whatever it was to become is made again."""
+    for entry in (*path.glob("*.tmp"), *path.glob("delivery/*.tmp")):
+        with suppress(OSError):
+            entry.unlink()
+    shutil.rmtree(path / "staging", ignore_errors=True)
+
+
+def file_name(name: str) -> str:
+    """A name as a file name: what is not plain is written as %XX, so that different names stay different."""
+    encoded = re.sub(
+        r"[^A-Za-z0-9_.@=-]", lambda char: "".join(f"%{byte:02X}" for byte in char[0].encode()), name
+    )
+    return re.sub(r"^[._]", lambda char: f"%{ord(char[0]):02X}", encoded)

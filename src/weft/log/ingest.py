@@ -1,0 +1,83 @@
+"""The ingest log of one stream: what each micro-batch has left behind.
+
+Its numbers are Spark's batch ids. A batch that Spark replays after a crash finds its record here, and that
+record is in force: partial aggregates are not reproducible bit by bit, so nothing is computed twice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from weft.errors import RunError
+from weft.log.home import Home
+from weft.log.series import Record, Series
+
+IngestRecord = Record
+
+_ORIGIN = ("query_id", "offsets")  # parts of `meta` that a replay must repeat
+
+
+class IngestLog:
+    """One per stream. `meta` is JSON: epoch, greatest time, counts, Spark's `query_id` and `offsets`."""
+
+    def __init__(self, home: Home, stream: str) -> None:
+        self.stream = stream
+        self._series = Series(home, "ingest", stream, area="ingest")
+
+    @property
+    def first(self) -> int:
+        """The oldest batch still there; `next` if there is none."""
+        return self._series.first
+
+    @property
+    def next(self) -> int:
+        """The batch that comes next."""
+        return self._series.next
+
+    @property
+    def last(self) -> IngestRecord | None:
+        return self._series.last
+
+    def reaches(self, after: int) -> bool:
+        """Whether every batch past `after` is still there."""
+        return self._series.reaches(after)
+
+    def find(self, batch: int, meta: Mapping[str, Any] | None = None) -> IngestRecord | None:
+        """The record of a batch, if it is there; refused if `meta` shows that it is of another origin."""
+        record = self._series.find(batch)
+        if record is not None and meta is not None:
+            self._check_origin(record, meta)
+        return record
+
+    def commit(self, batch: int, tables: Mapping[str, Any], meta: Mapping[str, Any]) -> IngestRecord:
+        """Make the batch durable; returns the record in force, which is another one if that came first."""
+        record = self._series.commit(batch, tables, meta)
+        self._check_origin(record, meta)
+        return record
+
+    def records(self, after: int = -1) -> list[IngestRecord]:
+        """The records past a batch, oldest first."""
+        return self._series.records(after)
+
+    def load(self, record: IngestRecord, name: str) -> Any:
+        """One table of a batch; a missing, short or altered file is an error that names it."""
+        return self._series.load(record, name)
+
+    def expire(self, upto: int) -> int:
+        """Delete the batches up to one, but never the newest; returns how many."""
+        return self._series.expire(upto)
+
+    def refresh(self) -> None:
+        """See what another process has written since."""
+        self._series.refresh()
+
+    def _check_origin(self, record: IngestRecord, meta: Mapping[str, Any]) -> None:
+        for part in _ORIGIN:
+            if part in record.meta and part in meta and record.meta[part] != meta[part]:
+                raise RunError(
+                    "checkpoint-of-another-log",
+                    f"batch {record.number} of stream `{self.stream}` is not the one the log has",
+                    because=f"{part}: the log has {record.meta[part]}, the batch {meta[part]}",
+                    help="restore the whole home, checkpoint and log together, or start in another home",
+                )
