@@ -1,0 +1,107 @@
+"""What CREATE STREAM and CREATE QUERY have in common: clauses in any order, formats and their options."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from sqlglot.tokenizer_core import TokenType
+
+from weft.errors import QueryError
+from weft.lang.cursor import Cursor
+
+Clauses = dict[str, Any]  # fields of a statement
+Options = tuple[tuple[str, str], ...]
+
+_EXAMPLE = "write OPTIONS ('key' = 'value', ...)"
+_STRINGS = (TokenType.STRING, TokenType.RAW_STRING)
+
+
+def clauses(cursor: Cursor, readers: Mapping[str, Callable[[Cursor], Clauses]], known: str) -> Clauses:
+    """The clauses from here to the end of the statement, each at most once."""
+    found: Clauses = {}
+    while cursor.here is not None:
+        start = cursor.index
+        reader = readers.get(cursor.word())
+        if reader is None:
+            cursor.fail(
+                "expected a clause",
+                code="unknown-clause",
+                known=known.split(", "),
+                help=f"clauses are {known}",
+            )
+        clause = reader(cursor)
+        if found.keys() & clause.keys():
+            at = cursor.place_since(start)
+            raise QueryError(
+                "duplicate-clause", "this clause is given twice", at=at, help="remove one of them"
+            )
+        found |= clause
+    return found
+
+
+def format_and_options(cursor: Cursor, clause: str) -> tuple[str, Options]:
+    """A format, as a name or in quotes, and the options behind it."""
+    start = cursor.index
+    help = f"name a format: {clause} parquet, {clause} kafka, ..."
+    if cursor.here is not None and cursor.here.token_type == TokenType.STRING:
+        format = cursor.advance().text
+    else:
+        format = cursor.name("a format", help=help)
+        while cursor.take("."):
+            format += "." + cursor.name("the rest of the format's name", help=help)
+    if not re.fullmatch(r"[\w.$-]+", format):
+        at = cursor.place_since(start)
+        raise QueryError("bad-name", f"`{format}` is no name of a format", at=at, help=help)
+    return (format if "." in format else format.lower()), _options(cursor)
+
+
+def _options(cursor: Cursor) -> Options:
+    """The options in the order of their keys, as their order says nothing."""
+    if not cursor.take("OPTIONS"):
+        return ()
+    cursor.expect("(", help=_EXAMPLE)
+    options: dict[str, str] = {}
+    while not cursor.take(")"):
+        if options and not cursor.take(","):
+            cursor.fail("expected , or ) after an option", code="bad-option", help=_EXAMPLE)
+        _option(cursor, options)
+    return tuple(sorted(options.items()))
+
+
+def _option(cursor: Cursor, options: dict[str, str]) -> None:
+    start = cursor.index
+    key = _key(cursor)
+    if key in options:
+        at = cursor.place_since(start)
+        raise QueryError(
+            "duplicate-option", f"option '{key}' is given twice", at=at, help="remove one of them"
+        )
+    if not cursor.take("="):
+        cursor.fail(f"expected = after option '{key}'", code="bad-option", help=_EXAMPLE)
+    options[key] = _value(cursor, key)
+
+
+def _key(cursor: Cursor) -> str:
+    token = cursor.here
+    if token is not None and token.token_type in _STRINGS:
+        return cursor.advance().text
+    if token is None or not re.fullmatch(r"[^\W\d]\w*", token.text):
+        cursor.fail("expected the name of an option in quotes", code="bad-option", help=_EXAMPLE)
+    key = cursor.advance().text
+    while cursor.take("."):
+        key += "." + cursor.name("the rest of the option's name", help=_EXAMPLE)
+    return key
+
+
+def _value(cursor: Cursor, key: str) -> str:
+    sign = "-" if cursor.take("-") else ""
+    token = cursor.here
+    if token is not None and token.token_type == TokenType.NUMBER:
+        return sign + cursor.advance().text
+    if token is not None and not sign and token.token_type in _STRINGS:
+        return cursor.advance().text
+    if not sign and cursor.word() in ("TRUE", "FALSE"):
+        return cursor.advance().text.lower()
+    cursor.fail(f"expected the value of option '{key}' in quotes", code="bad-option", help=_EXAMPLE)

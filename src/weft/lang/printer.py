@@ -1,0 +1,162 @@
+"""Statements -> canonical text; `parse_program(print_statement(s)) == (s,)`."""
+
+from __future__ import annotations
+
+import re
+from typing import assert_never
+
+from weft.lang.statements import (
+    ColumnDef,
+    CreateQuery,
+    CreateStream,
+    DropQuery,
+    Explain,
+    Item,
+    OrderKey,
+    Select,
+    ShowQueries,
+    ShowStreams,
+    Sink,
+    Source,
+    Statement,
+    WindowSpec,
+)
+from weft.times import DAY, HOUR, MICROSECOND, MILLISECOND, MINUTE, SECOND, Duration
+
+_UNITS = (
+    (DAY, "DAY"), (HOUR, "HOUR"), (MINUTE, "MINUTE"), (SECOND, "SECOND"), (MILLISECOND, "MILLISECOND"),
+    (MICROSECOND, "MICROSECOND"),
+)  # fmt: skip
+
+
+def print_statement(statement: Statement) -> str:
+    """The statement as text, without a semicolon."""
+    match statement:
+        case CreateStream():
+            return _stream(statement)
+        case CreateQuery():
+            return _query(statement)
+        case DropQuery(name):
+            return f"DROP QUERY {name}"
+        case ShowStreams():
+            return "SHOW STREAMS"
+        case ShowQueries():
+            return "SHOW QUERIES"
+        case Explain(name):
+            return f"EXPLAIN {name or 'ALL'}"
+        case _:
+            assert_never(statement)
+
+
+def print_select(select: Select) -> str:
+    """The SELECT as text, a line for each of its clauses."""
+    lines = ["SELECT " + ", ".join(map(_item, select.items)), "FROM " + _source(select.source)]
+    if select.where:
+        lines.append(f"WHERE {select.where.sql}")
+    if select.group_by:
+        lines.append("GROUP BY " + ", ".join(key.sql for key in select.group_by))
+    if select.having:
+        lines.append(f"HAVING {select.having.sql}")
+    if select.order_by:
+        lines.append("ORDER BY " + ", ".join(map(_order_key, select.order_by)))
+    if select.limit is not None:
+        lines.append(f"LIMIT {select.limit}")
+    return "\n".join(lines)
+
+
+def print_duration(length: Duration) -> str:
+    """`1 HOUR 30 MINUTES`: what the language reads as this length."""
+    if length < 0:
+        return f"-{-length} MICROSECONDS"
+    parts, rest = [], length
+    for size, unit in _UNITS:
+        count, rest = divmod(rest, size)
+        if count:
+            parts.append(f"{count} {unit}{'S' if count > 1 else ''}")
+    return " ".join(parts) or "0 SECONDS"
+
+
+def _stream(stream: CreateStream) -> str:
+    columns = ",\n".join(f"  {_column(column)}" for column in stream.columns)
+    lines = [
+        f"CREATE STREAM {stream.name} (\n{columns}\n)",
+        f"TIMESTAMP BY {_name(stream.time_column)} DELAY {print_duration(stream.delay)}",
+    ]
+    if stream.idle_after is not None:
+        lines.append(f"IDLE AFTER {print_duration(stream.idle_after)}")
+    if stream.max_ahead is None:
+        lines.append("MAX AHEAD OFF")
+    elif stream.max_ahead != DAY:
+        lines.append(f"MAX AHEAD {print_duration(stream.max_ahead)}")
+    if stream.keep_late:
+        lines.append("KEEP LATE")
+    lines.append(f"FROM {_format(stream.format, stream.options)}")
+    return "\n".join(lines)
+
+
+def _column(column: ColumnDef) -> str:
+    if column.expr is not None:
+        return f"{_name(column.name)} AS {column.expr.sql}"
+    type = column.type or ""
+    keep = "<" in type  # the fields of a struct keep their spelling
+    return f"{_name(column.name)} {type if keep else type.upper()}"
+
+
+def _query(query: CreateQuery) -> str:
+    lines = [f"CREATE QUERY {query.name} AS", print_select(query.select)]
+    if query.emit_empty:
+        lines.append("EMIT EMPTY")
+    if query.fail_on_error:
+        lines.append("ON ERROR FAIL")
+    if query.retain is not None:
+        lines.append(f"RETAIN {print_duration(query.retain)}")
+    if query.sink is not None:
+        lines.append(_sink(query.sink))
+    return "\n".join(lines)
+
+
+def _sink(sink: Sink) -> str:
+    return f"INTO {_format(sink.format, sink.options)}"
+
+
+def _item(item: Item) -> str:
+    return item.expr.sql if item.alias is None else f"{item.expr.sql} AS {_name(item.alias)}"
+
+
+def _source(source: Source) -> str:
+    window = f" {print_window(source.window)}" if source.window else ""
+    alias = f" AS {_name(source.alias)}" if source.alias else ""
+    return f"{_name(source.stream)}{window}{alias}"
+
+
+def print_window(window: WindowSpec) -> str:
+    """`[RANGE 5 MINUTES SLIDE 10 SECONDS]`."""
+    text = f"RANGE {print_duration(window.range)}"
+    if window.slide != window.range:
+        text += f" SLIDE {print_duration(window.slide)}"
+    if window.offset:
+        text += f" OFFSET {print_duration(window.offset)}"
+    return f"[{text}]"
+
+
+def _order_key(key: OrderKey) -> str:
+    text = key.expr.sql + (" DESC" if key.descending else "")
+    if key.nulls_first == key.descending:
+        text += " NULLS FIRST" if key.nulls_first else " NULLS LAST"
+    return text
+
+
+def _format(format: str, options: tuple[tuple[str, str], ...]) -> str:
+    name = format if re.fullmatch(r"[A-Za-z_]\w*", format) else _string(format)
+    if not options:
+        return name
+    return f"{name} OPTIONS ({', '.join(f'{_string(key)} = {_string(value)}' for key, value in options)})"
+
+
+def _name(name: str) -> str:
+    return f"`{name.replace('`', '``')}`" if not re.fullmatch(r"[A-Za-z_]\w*", name) else name
+
+
+def _string(value: str) -> str:
+    escaped = value.replace("\\", "\\\\").replace("'", "\\'").replace("\n", "\\n").replace("\r", "\\r")
+    return f"'{escaped}'"

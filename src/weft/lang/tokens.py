@@ -1,0 +1,138 @@
+"""Program text -> tokens -> one list of tokens per statement."""
+
+from __future__ import annotations
+
+import re
+
+from sqlglot.errors import TokenError
+from sqlglot.tokenizer_core import Token, TokenType
+
+from weft.errors import QueryError
+from weft.lang.dialect import Weft
+from weft.lang.text import Text
+
+_OPENERS = re.compile(r"--|/\*|\b[rR](?=['\"])|['\"`]")
+_STRING_END = {quote: re.compile(rf"(?:[^{quote}\\]|\\.)*{quote}", re.DOTALL) for quote in "'\""}
+_UNCLOSED = {"'": "string", '"': "string", "`": "name", "/*": "comment"}
+_CLOSING = {"'": "'", '"': '"', "`": "`", "/*": "*/"}
+
+_PAIRS = {TokenType.R_PAREN: TokenType.L_PAREN, TokenType.R_BRACKET: TokenType.L_BRACKET}
+_PAIRS |= {TokenType.R_BRACE: TokenType.L_BRACE}
+_STARTS = {("CREATE", "STREAM"), ("CREATE", "QUERY"), ("DROP", "QUERY")}
+_STARTS |= {("SHOW", "STREAMS"), ("SHOW", "QUERIES")}
+
+
+def tokenize(text: Text) -> list[Token]:
+    """The tokens of the text without its comments; a doubled quote inside a string stands for the quote."""
+    _check_closed(text)
+    try:
+        tokens = Weft().tokenize(text.text)
+    except TokenError as error:
+        at = max(0, min(error.end or 0, len(text.text)) - 1)
+        raise QueryError("syntax", "this text cannot be read", at=text.place(at, at + 1)) from None
+    return _join_doubled_quotes(text.text, tokens)
+
+
+def _check_closed(text: Text) -> None:
+    """Raise where a string, a quoted name or a comment opens and never closes."""
+    position = 0
+    while match := _OPENERS.search(text.text, position):
+        opener, position = match[0], _after(text.text, match)
+        if position < 0:
+            kind = _UNCLOSED[opener]
+            raise QueryError(
+                f"unclosed-{kind}", f"this {kind} is never closed",
+                at=text.place(match.start(), match.end()), because=f"the {kind} starts here",
+                help=f"add the closing {_CLOSING[opener]}",
+            )  # fmt: skip
+
+
+def _after(text: str, opened: re.Match[str]) -> int:
+    """Where the string, name or comment that `opened` starts has ended; -1 if it never does."""
+    if opened[0] == "--":
+        return (text + "\n").find("\n", opened.end())
+    if opened[0] == "/*":
+        return _after_comment(text, opened.end())
+    if opened[0] == "`":
+        return text.find("`", opened.end()) + 1 or -1
+    if opened[0] in "rR":  # a raw string has no escapes
+        return text.find(text[opened.end()], opened.end() + 1) + 1 or -1
+    end = _STRING_END[opened[0]].match(text, opened.end())
+    return end.end() if end else -1
+
+
+def _after_comment(text: str, position: int) -> int:
+    depth = 1
+    for mark in re.compile(r"/\*|\*/").finditer(text, position):
+        depth += 1 if mark[0] == "/*" else -1
+        if depth == 0:
+            return mark.end()
+    return -1
+
+
+def _join_doubled_quotes(text: str, tokens: list[Token]) -> list[Token]:
+    joined: list[Token] = []
+    for token in tokens:
+        token.comments.clear()
+        before = joined[-1] if joined else None
+        if (
+            before is not None
+            and before.token_type == token.token_type == TokenType.STRING
+            and before.end + 1 == token.start
+            and text[before.end] == text[token.start]
+        ):
+            value = before.text + text[token.start] + token.text
+            joined[-1] = Token(TokenType.STRING, value, token.line, token.col, before.start, token.end)
+        else:
+            joined.append(token)
+    return joined
+
+
+def statements(tokens: list[Token]) -> list[list[Token]]:
+    """The tokens cut at semicolons; also before a statement that starts where a semicolon was forgotten.
+
+    A piece that lacks its semicolon is followed by one that starts with the next statement, so that errors in
+    both are found; `lacks_semicolon` tells the two apart.
+    """
+    pieces: list[list[Token]] = [[]]
+    for index, token in enumerate(tokens):
+        if token.token_type == TokenType.SEMICOLON:
+            pieces[-1].append(token)
+            pieces.append([])
+            continue
+        following = tokens[index + 1].text.upper() if index + 1 < len(tokens) else ""
+        if pieces[-1] and token.token_type != TokenType.STRING and (token.text.upper(), following) in _STARTS:
+            pieces.append([])
+        pieces[-1].append(token)
+    return [piece for piece in pieces if any(token.token_type != TokenType.SEMICOLON for token in piece)]
+
+
+def without_semicolon(piece: list[Token]) -> list[Token]:
+    return piece[:-1] if piece[-1].token_type == TokenType.SEMICOLON else piece
+
+
+def check_brackets(text: Text, piece: list[Token]) -> None:
+    """Raise at the bracket that has no partner."""
+    open_ones: list[Token] = []
+    for token in piece:
+        if token.token_type in _PAIRS.values():
+            open_ones.append(token)
+        elif token.token_type in _PAIRS:
+            if not open_ones:
+                raise QueryError(
+                    "unopened-bracket", f"this `{token.text}` closes nothing", at=text.place_of(token),
+                    help="remove it, or add the opening bracket before it",
+                )  # fmt: skip
+            opened = open_ones.pop()
+            if opened.token_type != _PAIRS[token.token_type]:
+                raise _unclosed(text, opened)
+    if open_ones:
+        raise _unclosed(text, open_ones[-1])
+
+
+def _unclosed(text: Text, opened: Token) -> QueryError:
+    closing = {"(": ")", "[": "]", "{": "}"}[opened.text]
+    return QueryError(
+        "unclosed-bracket", f"this `{opened.text}` is never closed", at=text.place_of(opened),
+        help=f"add the closing `{closing}`",
+    )  # fmt: skip

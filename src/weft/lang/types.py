@@ -1,0 +1,89 @@
+"""Column types as Spark names them: `bigint`, `decimal(10,2)`, `array<struct<a:int,b:string>>`."""
+
+from __future__ import annotations
+
+import re
+
+from sqlglot.tokenizer_core import TokenType
+
+from weft.errors import QueryError
+from weft.lang.cursor import Cursor
+
+_TYPES = {
+    "TINYINT": "tinyint", "BYTE": "tinyint", "SMALLINT": "smallint", "SHORT": "smallint",
+    "INT": "int", "INTEGER": "int", "BIGINT": "bigint", "LONG": "bigint",
+    "FLOAT": "float", "REAL": "float", "DOUBLE": "double",
+    "STRING": "string", "BOOLEAN": "boolean", "BINARY": "binary", "DATE": "date",
+    "TIMESTAMP": "timestamp", "TIMESTAMP_LTZ": "timestamp", "TIMESTAMP_NTZ": "timestamp_ntz",
+    "VARIANT": "variant",
+}  # fmt: skip
+_DECIMALS = ("DECIMAL", "DEC", "NUMERIC")
+_NESTED = ("ARRAY", "MAP", "STRUCT")
+_KNOWN = (*_TYPES, *_DECIMALS, *_NESTED)
+_STRINGS = ("VARCHAR", "CHAR", "CHARACTER", "TEXT")
+
+
+def column_type(cursor: Cursor) -> str:
+    """The type written at the cursor, by Spark's simple name in lower case."""
+    word = cursor.word()
+    if word in _TYPES:
+        cursor.advance()
+        return _TYPES[word]
+    if word in _DECIMALS:
+        cursor.advance()
+        return _decimal(cursor)
+    if word in _NESTED:
+        cursor.advance()
+        return _nested(cursor, word)
+    help = "use STRING" if word in _STRINGS else "types are Spark's: BIGINT, DOUBLE, STRING, TIMESTAMP, ..."
+    if cursor.here is not None and re.fullmatch(r"\w+", word):
+        cursor.fail("expected a type", code="unknown-type", known=_KNOWN, help=help)
+    cursor.fail("expected a type", code="missing-type", help=help)
+
+
+def _decimal(cursor: Cursor) -> str:
+    start = cursor.index - 1
+    precision, scale = 10, 0
+    if cursor.take("("):
+        precision = _count(cursor)
+        if cursor.take(","):
+            scale = _count(cursor)
+        cursor.expect(")", help="write for instance DECIMAL(10, 2)")
+    if not 1 <= precision <= 38 or scale > precision:
+        raise QueryError(
+            "bad-decimal", f"there is no DECIMAL({precision}, {scale})", at=cursor.place_since(start),
+            help="the precision is 1 to 38, the scale at most the precision",
+        )  # fmt: skip
+    return f"decimal({precision},{scale})"
+
+
+def _count(cursor: Cursor) -> int:
+    token = cursor.here
+    if token is None or token.token_type != TokenType.NUMBER or not token.text.isdigit():
+        cursor.fail("expected a whole number", help="write for instance DECIMAL(10, 2)")
+    return int(cursor.advance().text)
+
+
+def _nested(cursor: Cursor, word: str) -> str:
+    example = {"ARRAY": "ARRAY<INT>", "MAP": "MAP<STRING, INT>", "STRUCT": "STRUCT<a: INT, b: STRING>"}[word]
+    help = f"write for instance {example}"
+    cursor.expect("<", help=help)
+    if word == "STRUCT":
+        fields = [_field(cursor)]
+        while cursor.take(","):
+            fields.append(_field(cursor))
+        inner = ",".join(fields)
+    else:
+        inner = column_type(cursor)
+        if word == "MAP":
+            cursor.expect(",", help=help)
+            inner = f"{inner},{column_type(cursor)}"
+    cursor.expect(">", help=help)
+    return f"{word.lower()}<{inner}>"
+
+
+def _field(cursor: Cursor) -> str:
+    name = cursor.name("the name of a field", help="write for instance STRUCT<a: INT, b: STRING>")
+    cursor.take(":")
+    shown = name if re.fullmatch(r"[A-Za-z_]\w*", name) else f"`{name}`"
+    return f"{shown}:{column_type(cursor)}"
