@@ -10,14 +10,28 @@ again, from the same input.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from weft.log.durable import damaged
 from weft.log.home import Home
 from weft.log.series import Record, Series
 
-AnswerRecord = Record
-Intent = Record
+
+@dataclass(frozen=True, slots=True)
+class AnswerRecord(Record):
+    """What came of one step; of an intent, what it is to do."""
+
+    @property
+    def step(self) -> int:
+        return self.number
+
+
+Intent = AnswerRecord
+
+
+def _typed(record: Record) -> AnswerRecord:
+    return AnswerRecord(record.number, record.meta, record.tables, record.file, record.generation)
 
 
 class AnswerLog:
@@ -47,23 +61,25 @@ class AnswerLog:
 
     @property
     def last(self) -> AnswerRecord | None:
-        return self._steps.last
+        return _typed(self._steps.last) if self._steps.last is not None else None
 
     def intend(self, step: int, meta: Mapping[str, Any]) -> Intent:
         """Say durably what the step is to do; returns the intent in force, an older one if any."""
-        return self._intents.commit(step, {}, meta)
+        return _typed(self._intents.commit(step, {}, meta))
 
     def pending(self) -> Intent | None:
         """The intent that has no record yet."""
-        return self._intents.find(self._steps.next)
+        intent = self._intents.find(self._steps.next)
+        return _typed(intent) if intent is not None else None
 
     def commit(self, step: int, tables: Mapping[str, Any], meta: Mapping[str, Any]) -> AnswerRecord:
         """Make the answers of a step durable, leaving out empty tables; returns the record in force."""
-        return self._steps.commit(step, {key: table for key, table in tables.items() if table.num_rows}, meta)
+        held = {key: table for key, table in tables.items() if table.num_rows}
+        return _typed(self._steps.commit(step, held, meta))
 
     def records(self, after: int = -1) -> list[AnswerRecord]:
         """The records past a step, oldest first."""
-        return self._steps.records(after)
+        return [_typed(record) for record in self._steps.records(after)]
 
     def read(self, record: AnswerRecord, key: str) -> Any | None:
         """The answers of one query in a step; None if it had none."""

@@ -7,19 +7,29 @@ record is in force: partial aggregates are not reproducible bit by bit, so nothi
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from weft.errors import RunError
 from weft.log.home import Home
 from weft.log.series import Record, Series
 
-IngestRecord = Record
+_ORIGIN = ("spark", "offsets")  # parts of `meta` that a replay must repeat
 
-_ORIGIN = ("query_id", "offsets")  # parts of `meta` that a replay must repeat
+
+@dataclass(frozen=True, slots=True)
+class IngestRecord(Record):
+    """What is known of one batch, and where its tables lie."""
+
+    stream: str = ""
+
+    @property
+    def batch(self) -> int:
+        return self.number
 
 
 class IngestLog:
-    """One per stream. `meta` is JSON: epoch, greatest time, counts, Spark's `query_id` and `offsets`."""
+    """One per stream. `meta` is JSON: epoch, greatest time, counts, Spark's query id `spark`."""
 
     def __init__(self, home: Home, stream: str) -> None:
         self.stream = stream
@@ -37,7 +47,7 @@ class IngestLog:
 
     @property
     def last(self) -> IngestRecord | None:
-        return self._series.last
+        return self._typed(self._series.last) if self._series.last is not None else None
 
     def reaches(self, after: int) -> bool:
         """Whether every batch past `after` is still there."""
@@ -46,19 +56,20 @@ class IngestLog:
     def find(self, batch: int, meta: Mapping[str, Any] | None = None) -> IngestRecord | None:
         """The record of a batch, if it is there; refused if `meta` shows that it is of another origin."""
         record = self._series.find(batch)
-        if record is not None and meta is not None:
-            self._check_origin(record, meta)
-        return record
+        if record is None:
+            return None
+        self._check_origin(record, meta or {})
+        return self._typed(record)
 
     def commit(self, batch: int, tables: Mapping[str, Any], meta: Mapping[str, Any]) -> IngestRecord:
         """Make the batch durable; returns the record in force, which is another one if that came first."""
         record = self._series.commit(batch, tables, meta)
         self._check_origin(record, meta)
-        return record
+        return self._typed(record)
 
     def records(self, after: int = -1) -> list[IngestRecord]:
         """The records past a batch, oldest first."""
-        return self._series.records(after)
+        return [self._typed(record) for record in self._series.records(after)]
 
     def load(self, record: IngestRecord, name: str) -> Any:
         """One table of a batch; a missing, short or altered file is an error that names it."""
@@ -72,7 +83,12 @@ class IngestLog:
         """See what another process has written since."""
         self._series.refresh()
 
-    def _check_origin(self, record: IngestRecord, meta: Mapping[str, Any]) -> None:
+    def _typed(self, record: Record) -> IngestRecord:
+        return IngestRecord(
+            record.number, record.meta, record.tables, record.file, record.generation, self.stream
+        )
+
+    def _check_origin(self, record: Record, meta: Mapping[str, Any]) -> None:
         for part in _ORIGIN:
             if part in record.meta and part in meta and record.meta[part] != meta[part]:
                 raise RunError(

@@ -1,0 +1,135 @@
+"""Snapshots of the live state, so that recovery need not fold the log from its beginning.
+
+    log      ....[ expired ]....| batch | batch | batch | batch |
+    snapshots         older ────┘               └──── newest
+
+A snapshot is a cache of the log: losing one costs time, not answers, as long as the log still reaches back to
+the one before. So two are kept, and the log is to be expired only up to the older (`horizon`).
+"""
+
+from __future__ import annotations
+
+import re
+import secrets
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from weft.errors import RunError
+from weft.log.bundle import Slot, pack, unpack
+from weft.log.durable import damaged as damaged_file
+from weft.log.durable import fault, read_record, record_chunks, write_file, write_new
+from weft.log.home import Home
+
+KEEP = 2
+
+_RECORD = re.compile(r"(\d{12})\.json")
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """The state after one step. `damaged` names newer ones that could not be read."""
+
+    step: int
+    meta: Mapping[str, Any]
+    path: Path | None
+    tables: Mapping[str, Slot]
+    damaged: tuple[str, ...] = field(default=())
+
+    def table(self, name: str) -> Any:
+        """One table, checked against its length and checksum."""
+        assert self.path is not None
+        return unpack(self.path, self.tables[name])
+
+
+class Snapshots:
+    """The snapshots of a home."""
+
+    def __init__(self, home: Home) -> None:
+        self._home = home
+        self._directory = home.directory("snapshots")
+        if home.owned:
+            self._prune()
+
+    def write(self, step: int, meta: Mapping[str, Any], tables: Mapping[str, Any]) -> None:
+        """Keep the state after a step, and drop all but the newest snapshots."""
+        chunks, index = pack(tables)
+        name = f"{step:012d}-{self._home.generation}.{secrets.token_hex(4)}.arrow" if tables else None
+        if name is not None:
+            write_new(self._directory / name, chunks, "snapshots.data")
+        self._home.check_owner()
+        body = {
+            "step": step,
+            "meta": dict(meta),
+            "file": name,
+            "tables": {key: slot.to_json() for key, slot in index.items()},
+        }
+        write_file(self._path(step), record_chunks(body), "snapshots.record")
+        self._prune()
+
+    def latest(self, reaches: Callable[[Mapping[str, Any]], bool] | None = None) -> Snapshot | None:
+        """The newest snapshot that can be read; None if there is none and the whole log is to be folded.
+
+        In place of a damaged one the one before is taken, if `reaches` says of its `meta` that the log still
+        holds everything after it; of no snapshot at all, it is asked about an empty `meta`. Otherwise, and
+        without `reaches`, the damage is an error.
+        """
+        damaged: list[RunError] = []
+        for step in reversed(self._steps()):
+            try:
+                found = self._read(step)
+            except RunError as error:
+                damaged.append(error)
+                continue
+            if not damaged or (reaches is not None and reaches(found.meta)):
+                names = tuple(error.what for error in damaged)
+                return Snapshot(found.step, found.meta, found.path, found.tables, names)
+        if reaches is not None and reaches({}):
+            return None
+        if damaged:
+            raise damaged[0]
+        if reaches is not None:
+            raise damaged_file(self._directory, "it holds no snapshot, and the log has been expired")
+        return None
+
+    def horizon(self) -> Mapping[str, Any] | None:
+        """`meta` of the oldest snapshot kept: the log may be expired up to there, and no further."""
+        for step in self._steps():
+            with suppress(RunError):
+                return dict(read_record(self._path(step))["meta"])
+        return None
+
+    def _steps(self) -> list[int]:
+        if not self._directory.exists():
+            return []
+        matches = (_RECORD.fullmatch(entry.name) for entry in self._directory.iterdir())
+        return sorted(int(match[1]) for match in matches if match)
+
+    def _path(self, step: int) -> Path:
+        return self._directory / f"{step:012d}.json"
+
+    def _read(self, step: int) -> Snapshot:
+        body = read_record(self._path(step))
+        path = self._directory / body["file"] if body["file"] else None
+        tables = {name: Slot(*slot) for name, slot in body["tables"].items()}
+        snapshot = Snapshot(body["step"], body["meta"], path, tables)
+        for name in tables:
+            snapshot.table(name)
+        return snapshot
+
+    def _prune(self) -> None:
+        """Drop all but the newest few, and data that belongs to none of them."""
+        kept = {f"{step:012d}" for step in self._steps()[-KEEP:]}
+        gone = [entry for entry in self._directory.iterdir() if entry.name[:12] not in kept]
+        fault("snapshots.delete.before")
+        self._unlink(entry for entry in gone if entry.suffix == ".json")
+        fault("snapshots.delete.half")
+        self._unlink(gone)
+        fault("snapshots.delete.after")
+
+    def _unlink(self, paths: Any) -> None:
+        for path in paths:
+            with suppress(OSError):
+                path.unlink()
