@@ -1,0 +1,93 @@
+"""Conditions taken apart and put together again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+
+from sqlglot import exp
+
+from weft.lang.expressions import expr
+from weft.lang.statements import Expr
+from weft.plan.coercion import FRACTIONAL, is_integral, is_numeric
+from weft.plan.nodes import Aggregate, Filter, Plan
+from weft.plan.tree import schema
+from weft.plan.types import infer
+
+Types = Mapping[str, str | None]
+
+
+def conjuncts(condition: Expr) -> list[exp.Expr]:
+    """The parts that AND joins, in order."""
+    tree = condition.tree
+    return [part.unnest() for part in tree.flatten()] if isinstance(tree, exp.And) else [tree]
+
+
+def conjoin(parts: Sequence[exp.Expr], like: Expr) -> Expr:
+    """The parts joined by AND, in order, at the place of `like`; TRUE if there are none."""
+    tree: exp.Expr = parts[0].copy() if parts else exp.true()
+    for part in parts[1:]:
+        tree = exp.And(this=tree, expression=part.copy())
+    return expr(tree, like.place)
+
+
+def on_conditions(node: Plan, change: Callable[[Expr, Types], Expr]) -> Plan:
+    """The node with `change` applied to its conditions (WHERE, HAVING, FILTER), or the same object."""
+    match node:
+        case Filter(source=source, predicate=predicate):
+            changed = change(predicate, _types(source))
+            return node if changed == predicate else replace(node, predicate=changed)
+        case Aggregate(source=source, aggregations=aggregations):
+            types = _types(source)
+            made = tuple(
+                replace(one, filter=change(one.filter, types)) if one.filter is not None else one
+                for one in aggregations
+            )
+            return node if made == aggregations else replace(node, aggregations=made)
+        case _:
+            return node
+
+
+def _types(plan: Plan) -> Types:
+    return {column.name: column.type for column in schema(plan)}
+
+
+_COMPARISONS = (exp.EQ, exp.NEQ, exp.GT, exp.GTE, exp.LT, exp.LTE, exp.NullSafeEQ)
+
+
+def cannot_fail(tree: exp.Expr, types: Types) -> bool:
+    """Is it certain that no row makes the expression raise an error? If in doubt, it is not."""
+    match tree:
+        case exp.Column() | exp.Literal() | exp.Boolean() | exp.Null():
+            return True
+        case exp.Paren() | exp.Not():
+            return cannot_fail(tree.this, types)
+        case exp.And() | exp.Or():
+            return cannot_fail(tree.left, types) and cannot_fail(tree.right, types)
+        case exp.Is():
+            return cannot_fail(tree.this, types)
+        case exp.Between():
+            return _compare_safely([tree.this, tree.args["low"], tree.args["high"]], types)
+        case exp.In():
+            return bool(tree.expressions) and _compare_safely([tree.this, *tree.expressions], types)
+        case exp.Neg() | exp.Add() | exp.Sub() | exp.Mul():
+            parts = list(tree.iter_expressions())
+            return infer(tree, types) in FRACTIONAL and all(cannot_fail(part, types) for part in parts)
+    if isinstance(tree, _COMPARISONS):
+        return _compare_safely([tree.left, tree.right], types)
+    return False
+
+
+def _compare_safely(parts: Sequence[exp.Expr], types: Types) -> bool:
+    """Can the first part be compared with the others, converting neither in a way that could fail?"""
+    first, *others = (infer(part, types) for part in parts)
+    comparable = all(_meet_safely(first, other) for other in others)
+    return comparable and all(cannot_fail(part, types) for part in parts)
+
+
+def _meet_safely(left: str | None, right: str | None) -> bool:
+    if left is None or right is None:
+        return False
+    if left == right or (is_integral(left) and is_integral(right)):
+        return True
+    return is_numeric(left) and is_numeric(right) and (left in FRACTIONAL or right in FRACTIONAL)

@@ -1,0 +1,67 @@
+"""One query: plan -> cheaper plan that gives the same rows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from weft.errors import Bug, WeftError
+from weft.optimize.rules.drop_true_filter import drop_true_filter
+from weft.optimize.rules.fold_constants import fold_constants
+from weft.optimize.rules.merge_filters import merge_filters
+from weft.optimize.rules.orient_comparisons import orient_comparisons
+from weft.optimize.rules.prune_columns import prune_columns
+from weft.optimize.rules.push_filter_below_window import push_filter_below_window
+from weft.optimize.rules.push_having_below_aggregate import push_having_below_aggregate
+from weft.optimize.rules.sort_conjunctions import sort_conjunctions
+from weft.plan.check import check
+from weft.plan.nodes import Plan, Program, Query
+from weft.plan.tree import rewrite_up, schema
+
+Rule = Callable[[Plan], Plan]
+
+RULES: tuple[Rule, ...] = (
+    fold_constants,  # first: the others see fewer and simpler conditions
+    push_having_below_aggregate,  # before merging: what it pushes down meets WHERE there
+    push_filter_below_window,
+    merge_filters,
+    drop_true_filter,
+    orient_comparisons,  # before sorting, which goes by text
+    sort_conjunctions,
+    prune_columns,  # last: others free columns
+)
+
+_MOST_ROUNDS = 20
+
+
+def optimize_program(program: Program) -> Program:
+    return replace(program, queries=tuple(optimize(query) for query in program.queries))
+
+
+def optimize(query: Query) -> Query:
+    """The query with every rule applied until none has anything left to do."""
+    return replace(query, plan=optimize_plan(query.plan))
+
+
+def optimize_plan(plan: Plan, rules: tuple[Rule, ...] = RULES) -> Plan:
+    for _ in range(_MOST_ROUNDS):
+        before = plan
+        for rule in rules:
+            plan = _apply(rule, plan)
+        if plan is before:
+            return plan
+    raise Bug("endless-rules", f"the rules did not come to rest in {_MOST_ROUNDS} rounds")
+
+
+def _apply(rule: Rule, plan: Plan) -> Plan:
+    """The plan after one rule, found sound and with the same columns; the same object if nothing changed."""
+    changed = rewrite_up(plan, rule)
+    if changed is plan:
+        return plan
+    try:
+        check(changed)
+    except WeftError as error:
+        raise Bug("unsound-rule", f"rule {rule.__name__} broke a plan: {error.what}") from error
+    if schema(changed) != schema(plan):
+        raise Bug("unsound-rule", f"rule {rule.__name__} changed the columns of a plan")
+    return changed

@@ -1,0 +1,186 @@
+"""Statements -> Program: names resolved, aggregates taken apart, types told as far as they can be.
+
+All errors of a program are found in one go.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+
+from weft.errors import Place, QueryError, nearest
+from weft.lang.statements import ColumnDef, CreateQuery, CreateStream, DropQuery, Explain, Statement
+from weft.plan.bind_query import bind_query
+from weft.plan.nodes import Column, Program, Query, Stream
+from weft.plan.problems import Problems
+from weft.plan.rows import Rows, refuse_aggregates
+from weft.plan.scope import Scope, resolve
+
+
+def bind_program(statements: Iterable[Statement], types: Mapping[str, str] | None = None) -> Program:
+    """All that the statements declare, bound; raises Errors with all that is wrong.
+
+    `types` tells the types of the expressions that `open_expressions` listed, by their text.
+    """
+    statements, told, problems = tuple(statements), types or {}, Problems()
+    streams = _bind_streams(statements, told, problems)
+    queries = _bind_queries(statements, streams, told, problems)
+    problems.raise_any()
+    return Program(tuple(stream for stream in streams.values() if stream), queries)
+
+
+def _bind_streams(
+    statements: tuple[Statement, ...], told: Mapping[str, str], problems: Problems
+) -> dict[str, Stream | None]:
+    """The streams by lower-case name; None for one that is wrong, which is reported once."""
+    streams: dict[str, Stream | None] = {}
+    for statement in statements:
+        if not isinstance(statement, CreateStream):
+            continue
+        if statement.name.lower() in streams:
+            problems.add(_duplicate("stream", statement.name, statement.place))
+            continue
+        streams[statement.name.lower()] = None
+        streams[statement.name.lower()] = problems.attempt(bind_stream, statement, told)
+    return streams
+
+
+def _bind_queries(
+    statements: tuple[Statement, ...],
+    streams: Mapping[str, Stream | None],
+    told: Mapping[str, str],
+    problems: Problems,
+) -> tuple[Query, ...]:
+    """The queries that are left after all statements; None stands for one that is wrong, meanwhile."""
+    queries: dict[str, Query | None] = {}
+    for statement in statements:
+        match statement:
+            case CreateQuery():
+                problems.attempt(_check_new, statement, queries, streams)
+                queries[statement.name.lower()] = problems.attempt(_bind_created, statement, streams, told)
+            case DropQuery(name=name, place=place):
+                problems.attempt(_check_exists, name, queries, place)
+                queries.pop(name.lower(), None)
+            case Explain(name=str(name), place=place):
+                problems.attempt(_check_exists, name, queries, place)
+            case _:
+                pass
+    return tuple(query for query in queries.values() if query is not None)
+
+
+def _bind_created(
+    statement: CreateQuery, streams: Mapping[str, Stream | None], told: Mapping[str, str]
+) -> Query | None:
+    stream = _stream_of(statement, streams)
+    return bind_query(statement, stream, told) if stream is not None else None
+
+
+def _check_new(
+    statement: CreateQuery, queries: Mapping[str, Query | None], streams: Mapping[str, Stream | None]
+) -> None:
+    if statement.name.lower() in queries:
+        raise _duplicate("query", statement.name, statement.place)
+    if statement.name.lower() in streams:
+        raise QueryError(
+            "duplicate-name",
+            f"`{statement.name}` is the name of a stream",
+            at=statement.place,
+            help="give the query another name",
+        )
+
+
+def _duplicate(kind: str, name: str, place: Place | None) -> QueryError:
+    help = f"choose another name, or DROP QUERY {name} first" if kind == "query" else "choose another name"
+    return QueryError("duplicate-name", f"there is a {kind} `{name}` already", at=place, help=help)
+
+
+def _check_exists(name: str, queries: Mapping[str, Query | None], place: Place | None) -> None:
+    if name.lower() not in queries:
+        raise QueryError(
+            "unknown-query",
+            f"there is no query `{name}`",
+            at=place,
+            because=nearest(name, queries),
+            help="SHOW QUERIES lists them",
+        )
+
+
+def _stream_of(statement: CreateQuery, streams: Mapping[str, Stream | None]) -> Stream | None:
+    source = statement.select.source
+    if source.stream.lower() not in streams:
+        names = ", ".join(sorted(stream.name for stream in streams.values() if stream))
+        raise QueryError(
+            "unknown-stream",
+            f"there is no stream `{source.stream}`",
+            at=source.place,
+            because=nearest(source.stream, [stream.name for stream in streams.values() if stream]),
+            help=f"declared are {names}" if names else "declare it with CREATE STREAM",
+        )
+    return streams[source.stream.lower()]
+
+
+def bind_stream(statement: CreateStream, told: Mapping[str, str]) -> Stream:
+    """The stream with every column typed, and computed columns in terms of those that are read."""
+    problems = Problems()
+    read = tuple(Column(made.name, made.type) for made in statement.columns if made.expr is None)
+    rows = Rows(Scope(statement.name, read, statement.name), told)
+    definitions: list[ColumnDef] = []
+    columns: dict[str, Column] = {}
+    for made in statement.columns:
+        bound = problems.attempt(_bind_column, made, rows, definitions)
+        if bound is not None:
+            definitions.append(bound)
+            columns[bound.name] = Column(
+                bound.name, bound.type if bound.expr is None else rows.type(bound.expr)
+            )
+    time_column = problems.attempt(_time_column, statement, columns)
+    problems.raise_any()
+    assert time_column is not None
+    declared = replace(statement, columns=tuple(definitions), time_column=time_column)
+    return Stream(statement.name, tuple(columns.values()), declared)
+
+
+def _bind_column(made: ColumnDef, rows: Rows, before: Sequence[ColumnDef]) -> ColumnDef:
+    """A computed column over columns that are read; those computed before it are replaced by theirs."""
+    if made.expr is None:
+        return made
+    aliases = {other.name.lower(): other.expr.tree for other in before if other.expr is not None}
+    resolved = resolve(made.expr, rows.scope, aliases)
+    refuse_aggregates(
+        resolved, "misplaced-aggregate", f"column `{made.name}` cannot be an aggregate",
+        help="a computed column is worked out from one row; aggregate in a query",
+    )  # fmt: skip
+    rows.check(resolved)
+    return replace(made, expr=resolved)
+
+
+def _time_column(statement: CreateStream, columns: Mapping[str, Column]) -> str:
+    """The event-time column in declared spelling."""
+    name = statement.time_column.lower()
+    declared = {made.name.lower(): made.name for made in statement.columns}
+    if name not in declared:
+        raise QueryError(
+            "unknown-column",
+            f"TIMESTAMP BY names `{statement.time_column}`, which stream `{statement.name}` does not have",
+            at=statement.place,
+            because=nearest(name, declared.values()),
+            help=f"its columns are {', '.join(declared.values())}",
+        )
+    found = columns.get(declared[name])  # None: it is wrong in itself and has been reported
+    if found is not None and found.type not in (None, "timestamp"):
+        raise QueryError(
+            "time-column-type",
+            f"the event time `{found.name}` is of type {found.type}, not TIMESTAMP",
+            at=statement.place,
+            help=_time_help(found),
+        )
+    return declared[name]
+
+
+def _time_help(found: Column) -> str:
+    made = {
+        "bigint": f"timestamp_millis({found.name})",
+        "int": f"timestamp_seconds({found.name})",
+        "string": f"to_timestamp({found.name})",
+    }.get(found.type or "", f"CAST({found.name} AS TIMESTAMP)")
+    return f"add a computed column, event_time AS {made}, and write TIMESTAMP BY event_time"

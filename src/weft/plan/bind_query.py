@@ -1,0 +1,100 @@
+"""CREATE QUERY -> Query: a standing filter, or aggregates over a window.
+
+    Project <- Filter <- Scan                                                              a standing filter
+    Project <- Top <- Filter (HAVING) <- Aggregate <- Filter (WHERE) <- Window <- Scan     aggregates
+
+The second is what the text says; the optimizer moves the filter below the window.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+
+from weft.errors import QueryError
+from weft.lang.statements import CreateQuery, Expr, Select
+from weft.plan.bind_aggregate import bind_aggregate
+from weft.plan.functions import is_aggregate
+from weft.plan.items import Meant, bind_items
+from weft.plan.nodes import Filter, Named, Plan, Project, Query, Scan, Stream
+from weft.plan.problems import Problems
+from weft.plan.rows import Rows, refuse_aggregates
+from weft.plan.scope import Scope, resolve
+
+
+def bind_query(statement: CreateQuery, stream: Stream, told: Mapping[str, str]) -> Query:
+    """The query over its stream; raises all that is wrong with it."""
+    select, problems = statement.select, Problems()
+    source = select.source
+    scope = Scope(stream.name, stream.columns, source.alias or stream.name, source.window is not None)
+    rows = Rows(scope, told)
+    items = bind_items(select, scope, problems)
+    where = problems.attempt(_bind_where, select, rows)
+    problems.raise_any()
+    bind = bind_aggregate if _aggregates(select, items) else _bind_standing
+    plan = bind(statement, rows, items, where)
+    return Query(
+        statement.name, plan, statement.sink, statement.emit_empty, statement.fail_on_error, statement.retain,
+        statement,
+    )  # fmt: skip
+
+
+def _bind_where(select: Select, rows: Rows) -> Expr | None:
+    if select.where is None:
+        return None
+    where = resolve(select.where, replace(rows.scope, windowed=False))
+    refuse_aggregates(
+        where, "misplaced-aggregate", "WHERE is about single rows and cannot hold an aggregate",
+        help="put conditions on aggregates in HAVING",
+    )  # fmt: skip
+    rows.check_condition(where, "WHERE")
+    return where
+
+
+def _aggregates(select: Select, items: Sequence[Meant]) -> bool:
+    sources = [*(item.expr for item in items), *(key.expr for key in select.order_by)]
+    sources += [select.having] if select.having is not None else []
+    return bool(select.group_by) or any(is_aggregate(node) for one in sources for node in one.tree.walk())
+
+
+def _bind_standing(statement: CreateQuery, rows: Rows, items: Sequence[Meant], where: Expr | None) -> Plan:
+    select, problems = statement.select, Problems()
+    for problem in _wrong_without_aggregate(statement):
+        problems.add(problem)
+    for item in items:
+        problems.attempt(rows.check, item.expr)
+    problems.raise_any()
+    plan: Plan = Scan(rows.scope.stream, rows.scope.columns, select.source.place)
+    if where is not None:
+        plan = Filter(plan, where, where.place)
+    named = tuple(Named(item.name, item.expr, rows.type(item.expr)) for item in items)
+    return Project(plan, named, select.place)
+
+
+def _wrong_without_aggregate(statement: CreateQuery) -> Iterator[QueryError]:
+    """What a query may not have that passes rows on as they come."""
+    select = statement.select
+    window = select.source.window
+    if window is not None:
+        yield QueryError(
+            "window-without-aggregate",
+            f"query `{statement.name}` has a window but nothing to compute over it",
+            at=window.place or select.source.place,
+            help="add an aggregate such as COUNT(*), or remove the window to get every row as it comes",
+        )
+    if select.having is not None:
+        yield QueryError(
+            "needs-aggregate", "HAVING needs an aggregate", at=select.having.place, help="use WHERE"
+        )
+    endless = "a query without a window passes rows on as they come, without end"
+    if select.order_by:
+        at = select.order_by[0].expr.place
+        yield QueryError("needs-aggregate", "ORDER BY needs a window and an aggregate", at=at, help=endless)
+    if select.limit is not None:
+        yield QueryError(
+            "needs-aggregate", "LIMIT needs a window and an aggregate", at=select.place, help=endless
+        )
+    if statement.emit_empty:
+        yield QueryError(
+            "needs-aggregate", "EMIT EMPTY needs a window and an aggregate", at=statement.place, help=endless
+        )

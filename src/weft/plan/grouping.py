@@ -1,0 +1,75 @@
+"""What stands above an Aggregate: expressions over group keys `_k0..`, aggregates `_a0..` and the window."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from sqlglot import exp
+
+from weft.errors import Errors, Place, QueryError, WeftError
+from weft.lang.expressions import expr, place_of
+from weft.lang.statements import Expr
+from weft.plan.aggregates import bind_aggregation
+from weft.plan.functions import is_aggregate
+from weft.plan.nodes import Aggregation, Named
+from weft.plan.rows import Rows
+from weft.plan.scope import WINDOW_COLUMNS, column
+
+
+class Grouping:
+    """The keys of a query and, as they turn up, its aggregates: equal ones are bound once."""
+
+    def __init__(self, keys: Sequence[Named], rows: Rows) -> None:
+        self.keys = tuple(keys)
+        self.rows = rows
+        self._key_names = {key.expr.sql: key.name for key in keys}
+        self._key_classes = {exp.Paren, *(type(key.expr.tree) for key in keys)}  # look only where one may be
+        self._aggregations: dict[Aggregation, str] = {}
+
+    @property
+    def aggregations(self) -> tuple[Aggregation, ...]:
+        return tuple(replace(made, name=name) for made, name in self._aggregations.items())
+
+    def above(self, source: Expr) -> Expr:
+        """The expression over the stream's columns, in terms of keys and aggregates; raises what is wrong."""
+        problems: list[WeftError] = []
+
+        def visit(node: exp.Expr) -> exp.Expr:
+            try:
+                return self._replace(node, source.place)
+            except Errors as errors:
+                problems.extend(errors.errors)
+            except QueryError as error:
+                problems.append(error)
+            return exp.Null()  # not looked into any further
+
+        lifted = source.tree.transform(visit)
+        if problems:
+            raise problems[0] if len(problems) == 1 else Errors(problems)
+        return expr(lifted, source.place)
+
+    def _replace(self, node: exp.Expr, place: Place | None) -> exp.Expr:
+        key = self._key_names.get(expr(node).sql) if type(node) in self._key_classes else None
+        if key is not None:
+            return column(key, place_of(node))
+        if is_aggregate(node):
+            return column(self._bind(node, place), place_of(node))
+        if isinstance(node, exp.Column) and node.name not in WINDOW_COLUMNS:
+            raise _not_grouped(node, bool(self.keys), place)
+        return node
+
+    def _bind(self, node: exp.Expr, place: Place | None) -> str:
+        made = bind_aggregation(node, "", self.rows, place)
+        return self._aggregations.setdefault(made, f"_a{len(self._aggregations)}")
+
+
+def _not_grouped(node: exp.Column, grouped: bool, place: Place | None) -> QueryError:
+    add = "add it to GROUP BY" if grouped else f"add GROUP BY {node.name}"
+    return QueryError(
+        "not-grouped",
+        f"`{node.name}` is neither in GROUP BY nor inside an aggregate",
+        at=place_of(node) or place,
+        because="a group has many rows, and they may differ in it",
+        help=f"{add}, or aggregate it: LAST({node.name})",
+    )

@@ -1,0 +1,83 @@
+"""A plan as text: one line a node, the last first, each ending in its update pattern.
+
+    Project window_start, window_end, symbol = _k0, n = _a0    monotonic
+      Aggregate by _k0 = symbol: _a0 = count(*)                monotonic
+        Window 1 min every 10 s                                weakest
+          Scan trades (symbol)                                 monotonic
+
+Above an aggregate, `_k0` is its first group key and `_a0` its first aggregate.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import assert_never
+
+from weft.lang.statements import OrderKey, WindowSpec
+from weft.plan.nodes import Aggregate, Aggregation, Filter, Named, Plan, Project, Scan, Top, Window
+from weft.plan.pattern import pattern
+from weft.plan.tree import children
+from weft.times import show_duration
+
+
+def show(plan: Plan) -> str:
+    lines = list(_lines(plan, 0))
+    width = max(len(text) for text, _ in lines)
+    return "\n".join(f"{text:{width}}    {label}" for text, label in lines)
+
+
+def _lines(plan: Plan, depth: int) -> Iterator[tuple[str, str]]:
+    yield "  " * depth + show_node(plan), str(pattern(plan))
+    for child in children(plan):
+        yield from _lines(child, depth + 1)
+
+
+def show_node(plan: Plan) -> str:
+    """The node itself, without what is below it."""
+    match plan:
+        case Scan(stream=stream, columns=columns):
+            return f"Scan {stream} ({', '.join(column.name for column in columns)})"
+        case Filter(predicate=predicate):
+            return f"Filter {predicate.sql}"
+        case Window(window=window):
+            return f"Window {show_window(window)}"
+        case Aggregate(keys=keys, aggregations=aggregations):
+            by = f" by {', '.join(map(_show_named, keys))}" if keys else ""
+            made = f": {', '.join(f'{one.name} = {show_aggregation(one)}' for one in aggregations)}"
+            return f"Aggregate{by}{made if aggregations else ''}"
+        case Project(items=items):
+            return f"Project {', '.join(map(_show_named, items))}"
+        case Top(order=order, limit=limit):
+            by = f" by {', '.join(map(_show_order_key, order))}" if order else ""
+            return f"Top {limit if limit is not None else 'all'}{by}"
+        case _:
+            assert_never(plan)
+
+
+def show_window(window: WindowSpec) -> str:
+    """`5 min every 10 s`, `1 h tumbling`, `1 min every 1 h offset 5 s`."""
+    tumbling = window.slide == window.range
+    every = "tumbling" if tumbling else f"every {show_duration(window.slide)}"
+    offset = f" offset {show_duration(window.offset)}" if window.offset else ""
+    return f"{show_duration(window.range)} {every}{offset}"
+
+
+def show_aggregation(made: Aggregation) -> str:
+    """`sum(price * qty) where side = 'BUY'`."""
+    args = ", ".join(arg.sql for arg in made.args)
+    params = "".join(f", {param}" for param in made.params)
+    nulls = " ignore nulls" if made.ignore_nulls else ""
+    where = f" where {made.filter.sql}" if made.filter is not None else ""
+    calls = {"count_star": "count(*)", "count_distinct": f"count(distinct {args})"}
+    return calls.get(made.function, f"{made.function}({args}{params})") + nulls + where
+
+
+def _show_named(named: Named) -> str:
+    return named.name if named.name == named.expr.sql else f"{named.name} = {named.expr.sql}"
+
+
+def _show_order_key(key: OrderKey) -> str:
+    direction = " desc" if key.descending else ""
+    usual = key.nulls_first is not key.descending
+    nulls = "" if usual else f" nulls {'first' if key.nulls_first else 'last'}"
+    return f"{key.expr.sql}{direction}{nulls}"

@@ -1,0 +1,64 @@
+"""Walking and rewriting plans, and what a plan's rows look like."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import assert_never
+
+from weft.plan.nodes import Aggregate, Column, Filter, Plan, Project, Scan, Top, Window
+
+
+def children(plan: Plan) -> tuple[Plan, ...]:
+    match plan:
+        case Scan():
+            return ()
+        case Filter() | Window() | Aggregate() | Project() | Top():
+            return (plan.source,)
+        case _:
+            assert_never(plan)
+
+
+def walk(plan: Plan) -> Iterator[Plan]:
+    """The node itself, then all below it."""
+    yield plan
+    for child in children(plan):
+        yield from walk(child)
+
+
+def rewrite_up(plan: Plan, rule: Callable[[Plan], Plan]) -> Plan:
+    """The plan with `rule` applied to every node, those below first; the same object if nothing changed."""
+    match plan:
+        case Scan():
+            return rule(plan)
+        case Filter() | Window() | Aggregate() | Project() | Top():
+            source = rewrite_up(plan.source, rule)
+            return rule(plan if source is plan.source else replace(plan, source=source))
+        case _:
+            assert_never(plan)
+
+
+def schema(plan: Plan) -> tuple[Column, ...]:
+    """The columns of the plan's rows."""
+    match plan:
+        case Scan(columns=columns):
+            return columns
+        case Filter(source=source) | Window(source=source) | Top(source=source):
+            return schema(source)
+        case Aggregate(keys=keys, aggregations=aggregations):
+            return (
+                Column("window_start", "timestamp"),
+                Column("window_end", "timestamp"),
+                *(Column(key.name, key.type) for key in keys),
+                *(Column(made.name, made.type) for made in aggregations),
+            )
+        case Project(items=items):
+            return tuple(Column(item.name, item.type) for item in items)
+        case _:
+            assert_never(plan)
+
+
+def fingerprint(plan: Plan) -> str:
+    """Sixteen hex digits that are the same for equal plans, in every process; places do not count."""
+    return hashlib.sha256(repr(plan).encode()).hexdigest()[:16]
