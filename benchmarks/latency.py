@@ -55,8 +55,8 @@ class Watch:
             if status.steps and (not self.seen or status.steps > self.seen[-1][0]):
                 self.seen.append((status.steps, status.latency_seconds, self.state_bytes()))
             time.sleep(0.02)
-        session.stop()
         rows = sum(stream.rows for stream in session.status().streams)
+        session.stop()
         return rows, Run(tree_cpu() - cpu, time.perf_counter() - wall)
 
     def growth(self) -> float:

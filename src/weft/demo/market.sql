@@ -6,8 +6,8 @@
 
 CREATE STREAM trades (symbol STRING, price DOUBLE, qty BIGINT, venue STRING, side STRING, ts TIMESTAMP)
   TIMESTAMP BY ts DELAY 2 SECONDS
-  FROM generator OPTIONS ('preset' = 'market', 'symbols' = '50', 'rows.per.batch' = '2000', 'rows.per.second' = '500',
-    'disorder' = '1500 milliseconds', 'start' = 'now', 'seed' = '42');
+  FROM generator OPTIONS ('preset' = 'market', 'symbols' = '50', 'rows.per.batch' = '2000',
+    'rows.per.second' = '500', 'disorder' = '1500 milliseconds', 'start' = 'now', 'seed' = '42');
 
 -- Candles: open, high, low and close. FIRST and LAST go by event time, however the rows arrive.
 
@@ -230,7 +230,7 @@ CREATE QUERY sellers_only_1m AS
 
 CREATE QUERY surges AS                                 -- a symbol that trades as never
   SELECT symbol, COUNT(*) AS trades, SUM(qty) AS volume
-  FROM trades [RANGE 10 SECONDS SLIDE 1 SECOND] GROUP BY symbol HAVING COUNT(*) > 180;
+  FROM trades [RANGE 10 SECONDS SLIDE 1 SECOND] GROUP BY symbol HAVING COUNT(*) > 500;
 CREATE QUERY jumps AS                                  -- more than half a percent within ten seconds
   SELECT symbol, FIRST(price) AS was, LAST(price) AS is_now, LAST(price) / FIRST(price) - 1 AS change
   FROM trades [RANGE 10 SECONDS SLIDE 1 SECOND] GROUP BY symbol
@@ -251,9 +251,9 @@ CREATE QUERY bought_blocks AS
   SELECT symbol, COUNT(*) AS blocks, SUM(price * qty) AS paid
   FROM trades [RANGE 1 MINUTE SLIDE 5 SECONDS] WHERE side = 'buy' AND qty >= 1000 GROUP BY symbol HAVING COUNT(*) >= 3;
 CREATE QUERY venue_silent AS                           -- hardly anything traded at a venue
-  SELECT venue, COUNT(*) AS trades FROM trades [RANGE 10 SECONDS SLIDE 5 SECONDS] GROUP BY venue HAVING COUNT(*) < 20;
+  SELECT venue, COUNT(*) AS trades FROM trades [RANGE 10 SECONDS SLIDE 5 SECONDS] GROUP BY venue HAVING COUNT(*) < 100;
 CREATE QUERY any_giant AS
-  SELECT venue, BOOL_OR(qty >= 1900) AS giant, BOOL_AND(qty >= 10) AS no_tiny_ones
+  SELECT venue, BOOL_OR(qty >= 1990) AS giant, BOOL_AND(qty > 10) AS no_tiny_ones
   FROM trades [RANGE 30 SECONDS SLIDE 5 SECONDS] GROUP BY venue;
 
 -- Rankings: ORDER BY and LIMIT hold per window.
@@ -316,7 +316,7 @@ CREATE QUERY listed_pairs_5m AS
   SELECT venue, side, SUM(qty) AS volume
   FROM trades [RANGE 5 MINUTES SLIDE 15 SECONDS] WHERE venue IN ('XNYS', 'XNAS') GROUP BY venue, side;
 CREATE QUERY round_lots_10m AS
-  SELECT symbol, COUNT(*) AS trades, AVG(price) AS average
+  SELECT symbol, COUNT(price) AS prices, AVG(price) AS average
   FROM trades [RANGE 10 MINUTES SLIDE 30 SECONDS] WHERE qty >= 100 AND qty % 100 = 0 GROUP BY symbol;
 
 -- Standing filters: no window, every row that passes, with the batch that brings it.
