@@ -1,0 +1,111 @@
+"""What the docs show is true: examples bind, links lead somewhere, the demo shows what it is said to show."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from itertools import chain
+from pathlib import Path
+
+import pytest
+from packaging.requirements import Requirement
+
+from weft.lang.parse import parse_program
+from weft.plan.bind import bind_program
+from weft.plan.nodes import FUNCTIONS, Aggregate, Filter, Program, Scan, Top, Window
+from weft.plan.tree import walk
+from weft.times import HOUR, SECOND
+
+ROOT = Path(__file__).parents[2]
+PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("benchmarks/*.md")])
+WITH_SQL = [page for page in PAGES if "```sql" in page.read_text()]
+
+
+def name(page: Path) -> str:
+    return str(page.relative_to(ROOT))
+
+
+@pytest.mark.parametrize("page", WITH_SQL, ids=name)
+def test_the_sql_of_a_page_is_a_program(page: Path) -> None:
+    blocks = re.findall(r"```sql\n(.*?)```", page.read_text(), re.DOTALL)
+    assert bind_program(parse_program("\n".join(blocks), page.name)).queries
+
+
+@pytest.mark.parametrize("page", WITH_SQL, ids=name)
+def test_python_examples_compile(page: Path) -> None:
+    for block in re.findall(r"```python\n(.*?)```", page.read_text(), re.DOTALL):
+        compile(block, page.name, "exec")
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name)
+def test_links_lead_somewhere(page: Path) -> None:
+    for target in re.findall(r"\]\((?!https?:)([^)]+)\)", page.read_text()):
+        path, _, anchor = target.partition("#")
+        linked = (page.parent / path).resolve() if path else page
+        assert linked.exists(), target
+        if anchor:
+            assert anchor in anchors(linked), target
+
+
+def anchors(page: Path) -> set[str]:
+    """The headings of a page as GitHub names them."""
+    headings = re.findall(r"^#+ (.*)$", page.read_text(), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+@pytest.fixture(scope="module")
+def market() -> Program:
+    text = (ROOT / "src" / "weft" / "demo" / "market.sql").read_text()
+    return bind_program(parse_program(text, "market.sql"))
+
+
+def test_the_demo_has_about_a_hundred_queries_of_all_kinds(market: Program) -> None:
+    nodes = list(chain.from_iterable(walk(query.plan) for query in market.queries))
+    aggregates = [node for node in nodes if isinstance(node, Aggregate)]
+    assert 95 <= len(market.queries) <= 110
+    assert {a.function for node in aggregates for a in node.aggregations} == set(FUNCTIONS)
+    assert {tuple(key.expr.sql for key in node.keys) for node in aggregates} >= {
+        ("symbol",), ("venue",), ("symbol", "venue"), ("side",), (),
+    }  # fmt: skip
+    assert any(a.filter is not None for node in aggregates for a in node.aggregations)
+    assert any(isinstance(node, Top) for node in nodes)
+
+
+def test_the_windows_of_the_demo_are_mixed(market: Program) -> None:
+    nodes = chain.from_iterable(walk(query.plan) for query in market.queries)
+    windows = {node.window for node in nodes if isinstance(node, Window)}
+    assert {1, 2, 5, 7, 10, 15, 30, 60} <= {window.slide // SECOND for window in windows}
+    assert min(window.range for window in windows) == 10 * SECOND
+    assert max(window.range for window in windows) == HOUR
+    assert any(window.slide > window.range for window in windows)
+    assert any(window.offset for window in windows)
+
+
+def test_the_filters_of_the_demo_are_a_dozen(market: Program) -> None:
+    nodes = list(chain.from_iterable(walk(query.plan) for query in market.queries))
+    wheres = {
+        node.predicate.sql for node in nodes if isinstance(node, Filter) and isinstance(node.source, Scan)
+    }
+    wheres |= {
+        node.source.predicate.sql
+        for node in nodes
+        if isinstance(node, Window) and isinstance(node.source, Filter)
+    }
+    assert len(wheres) >= 12
+
+
+def test_every_dependency_is_pinned_within_its_range() -> None:
+    pins = dict(
+        line.lower().split("==")
+        for line in (ROOT / "constraints.txt").read_text().splitlines()
+        if "==" in line
+    )
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    for text in [*project["dependencies"], *project["optional-dependencies"]["dev"]]:
+        wanted = Requirement(text)
+        assert wanted.specifier.contains(pins[wanted.name]), text
+
+
+def test_constraints_name_no_address() -> None:
+    lines = (ROOT / "constraints.txt").read_text().splitlines()
+    assert all(re.fullmatch(r"#.*|[\w.-]+==[\w.]+", line) for line in lines)
