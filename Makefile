@@ -54,5 +54,5 @@ chaos: $(STAMP)
 	@$(RUN)/python -m tests.chaos $(ARGS)
 
 clean:
-	rm -rf .venv .weft/demo .mypy_cache .ruff_cache .pytest_cache .hypothesis build dist benchmarks/data spark-warehouse
+	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis build dist benchmarks/data spark-warehouse
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -11,9 +11,11 @@ import pytest
 from packaging.requirements import Requirement
 
 from weft.lang.parse import parse_program
+from weft.optimize.pipeline import optimize_program
 from weft.plan.bind import bind_program
 from weft.plan.nodes import FUNCTIONS, Aggregate, Filter, Program, Scan, Top, Window
 from weft.plan.tree import walk
+from weft.share.explain import explain_program
 from weft.times import HOUR, SECOND
 
 ROOT = Path(__file__).parents[2]
@@ -35,6 +37,15 @@ def test_the_sql_of_a_page_is_a_program(page: Path) -> None:
 def test_python_examples_compile(page: Path) -> None:
     for block in re.findall(r"```python\n(.*?)```", page.read_text(), re.DOTALL):
         compile(block, page.name, "exec")
+
+
+def test_the_explain_page_shows_what_explain_says() -> None:
+    page = (ROOT / "docs" / "explain.md").read_text()
+    blocks = re.findall(r"```sql\n(.*?)```", page, re.DOTALL)
+    program = optimize_program(bind_program(parse_program("\n".join(blocks))))
+    shown = {line.strip() for line in page.splitlines()}
+    said = explain_program(program).splitlines() + explain_program(program, "slow").splitlines()
+    assert [line for line in said if line.strip() not in shown] == []
 
 
 @pytest.mark.parametrize("page", PAGES, ids=name)

@@ -199,10 +199,12 @@ CREATE QUERY spread_venues_1m AS
 -- Order flow: who pushes, buyers or sellers.
 
 CREATE QUERY imbalance_10s AS
-  SELECT symbol, SUM(CASE WHEN side = 'buy' THEN qty ELSE -qty END) AS net
+  SELECT symbol,
+    COALESCE(SUM(qty) FILTER (WHERE side = 'buy'), 0) - COALESCE(SUM(qty) FILTER (WHERE side = 'sell'), 0) AS net
   FROM trades [RANGE 10 SECONDS SLIDE 1 SECOND] GROUP BY symbol;
 CREATE QUERY imbalance_1m AS
-  SELECT symbol, SUM(CASE WHEN side = 'buy' THEN qty ELSE -qty END) AS net
+  SELECT symbol,
+    COALESCE(SUM(qty) FILTER (WHERE side = 'buy'), 0) - COALESCE(SUM(qty) FILTER (WHERE side = 'sell'), 0) AS net
   FROM trades [RANGE 1 MINUTE SLIDE 5 SECONDS] GROUP BY symbol;
 CREATE QUERY imbalance_ratio_5m AS
   SELECT symbol, COALESCE(SUM(qty) FILTER (WHERE side = 'buy'), 0) / SUM(qty) AS bought_share
@@ -214,7 +216,8 @@ CREATE QUERY imbalance_venue_1m AS
   SELECT venue, COUNT(*) FILTER (WHERE side = 'buy') AS purchases, COUNT(*) FILTER (WHERE side = 'sell') AS sales
   FROM trades [RANGE 1 MINUTE SLIDE 10 SECONDS] GROUP BY venue;
 CREATE QUERY imbalance_blocks_10m AS
-  SELECT symbol, SUM(CASE WHEN side = 'buy' THEN qty ELSE -qty END) AS net, COUNT(*) AS blocks
+  SELECT symbol,
+    COALESCE(SUM(qty) FILTER (WHERE side = 'buy'), 0) - COALESCE(SUM(qty) FILTER (WHERE side = 'sell'), 0) AS net, COUNT(*) AS blocks
   FROM trades [RANGE 10 MINUTES SLIDE 30 SECONDS] WHERE qty >= 1000 GROUP BY symbol;
 CREATE QUERY one_sided AS                              -- everybody on the same side: worth a look
   SELECT symbol, MIN(side) AS side, COUNT(*) AS trades
@@ -310,8 +313,7 @@ CREATE QUERY median_size_1h AS
 
 CREATE QUERY by_size_class_1m AS
   SELECT CASE WHEN qty >= 1000 THEN 'block' WHEN qty >= 100 THEN 'round' ELSE 'odd' END AS size, COUNT(*) AS trades
-  FROM trades [RANGE 1 MINUTE SLIDE 5 SECONDS]
-  GROUP BY CASE WHEN qty >= 1000 THEN 'block' WHEN qty >= 100 THEN 'round' ELSE 'odd' END;
+  FROM trades [RANGE 1 MINUTE SLIDE 5 SECONDS] GROUP BY size;
 CREATE QUERY listed_pairs_5m AS
   SELECT venue, side, SUM(qty) AS volume
   FROM trades [RANGE 5 MINUTES SLIDE 15 SECONDS] WHERE venue IN ('XNYS', 'XNAS') GROUP BY venue, side;
