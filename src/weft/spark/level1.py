@@ -1,0 +1,49 @@
+"""Level 1: all root feeds of a stream out of one batch, in one aggregation over one scan.
+
+    batch ─► event time, slice or status, keys, predicates ─► group by (slice, keys) ─► cells
+
+Rows that no aggregate query wants, and rows without a usable event time, fall into one group per status, so
+that they are counted by the same pass.
+"""
+
+from __future__ import annotations
+
+from itertools import count
+
+import pyarrow as pa
+from pyspark.sql import DataFrame
+
+from weft.share.nodes import StreamPlan
+from weft.spark.sql import CORRUPT, level1_sql
+
+_views = count()
+
+
+def level1(
+    batch: DataFrame, plan: StreamPlan, now: int | None, watermark: int | None, *, small: bool = False
+) -> DataFrame:
+    """The cells of a batch: `feed, status, slice, g*, f*_p*, rows, max_ts, late, e*`.
+
+    `small`: the batch is read in one task, which spares it the shuffle.
+    """
+    batch = batch.coalesce(1) if small else batch
+    return over_batch(batch, level1_sql(plan, "{batch}", CORRUPT in batch.columns, now, watermark))
+
+
+def collect(cells: DataFrame) -> pa.Table:
+    """The cells as one Arrow table, timestamps in UTC microseconds."""
+    return cells.toArrow()
+
+
+def over_batch(batch: DataFrame, sql: str) -> DataFrame:
+    """`sql` with the batch where it says `{batch}`.
+
+    One text for the whole query: each expression handed over by itself would cost a round trip to the JVM.
+    """
+    view = f"_weft_batch_{next(_views)}"
+    batch.createOrReplaceTempView(view)
+    session = batch.sparkSession
+    try:
+        return session.sql(sql.replace("{batch}", view))
+    finally:
+        session.catalog.dropTempView(view)

@@ -1,0 +1,89 @@
+"""The Spark session weft runs on: one it builds, or one it is given and checks."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping
+from pathlib import Path
+
+from pyspark.errors import PySparkException
+from pyspark.sql import SparkSession
+
+from weft.errors import RunError
+
+MEANING = {
+    "spark.sql.ansi.enabled": "true",
+    "spark.sql.session.timeZone": "UTC",
+    "spark.sql.caseSensitive": "false",
+    "spark.sql.decimalOperations.allowPrecisionLoss": "true",
+}
+"""What decides values: a session that differs is refused, for its answers would."""
+
+SPEED = {
+    "spark.sql.adaptive.enabled": "false",  # level 1 shuffles little; re-planning costs more than it saves
+    "spark.sql.execution.arrow.maxRecordsPerBatch": "100000",
+}
+"""What a session weft builds sets besides; a session of the user's works without."""
+
+START = {
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+    "spark.driver.host": "localhost",
+    "spark.driver.bindAddress": "127.0.0.1",
+}
+"""What takes effect only when the session starts."""
+
+_JAVA_OPTIONS = "-XX:-DontCompileHugeMethods"
+_QUIET = Path(__file__).parent / "log4j2.properties"
+
+
+def build_session(master: str = "local[*]", conf: Mapping[str, str] | None = None) -> SparkSession:
+    """A session with all that weft needs; what `conf` says goes before what weft would choose."""
+    given = dict(conf or {})
+    chosen = MEANING | SPEED | START | {"spark.sql.shuffle.partitions": str(cores(master))} | given
+    chosen["spark.driver.extraJavaOptions"] = _java_options(given.get("spark.driver.extraJavaOptions", ""))
+    builder = SparkSession.builder.master(master).appName(given.get("spark.app.name", "weft"))
+    for key, value in chosen.items():
+        builder = builder.config(key, value)
+    try:
+        spark = builder.getOrCreate()
+    except (PySparkException, RuntimeError, OSError) as error:
+        raise RunError(
+            "spark-does-not-start",
+            f"Spark does not start: {error}",
+            help="run `weft doctor`: it looks for Java 17 or 21 and says what is wrong",
+        ) from error
+    check_session(spark)
+    return spark
+
+
+def check_session(spark: SparkSession) -> None:
+    """Refuse a session whose settings would change what a query means."""
+    wrong = [(key, want) for key, want in MEANING.items() if _setting(spark, key).lower() != want.lower()]
+    if wrong:
+        mend = "; ".join(f'spark.conf.set("{key}", "{want}")' for key, want in wrong)
+        raise RunError(
+            "session-settings",
+            "this Spark session computes other values than weft promises: "
+            + ", ".join(f"{key} = {_setting(spark, key)}" for key, _ in wrong),
+            help=f"before it is given to weft: {mend}",
+        )
+
+
+def cores(master: str) -> int:
+    """How many tasks run at once: the threads of a local master; elsewhere a start of eight."""
+    match = re.fullmatch(r"local\[(\*|\d+)(?:,\d+)?\]", master)
+    if match:
+        return (os.cpu_count() or 1) if match[1] == "*" else int(match[1])
+    return 1 if master == "local" else 8
+
+
+def _setting(spark: SparkSession, key: str) -> str:
+    return str(spark.conf.get(key, ""))
+
+
+def _java_options(given: str) -> str:
+    return " ".join(
+        part for part in (_JAVA_OPTIONS, f"-Dlog4j2.configurationFile=file:{_QUIET}", given) if part
+    )
