@@ -7,9 +7,11 @@ Spark's precedence, so that the tree means what Spark would read.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any, ClassVar
 
 from sqlglot import exp
+from sqlglot.dialects.dialect import rename_func
 from sqlglot.dialects.spark import Spark
 from sqlglot.errors import ParseError
 from sqlglot.generators.spark import SparkGenerator
@@ -24,7 +26,17 @@ from weft.lang.windows import window
 WINDOW = "window"  # where a table's node keeps its WindowSpec, in `meta`
 SPAN = "span"  # where a node keeps the offsets of its text, in `meta`
 
-_KEPT_PARSERS = ("CAST", "TRY_CAST", "EXTRACT", "TRIM", "SUBSTRING", "SUBSTR", "POSITION", "OVERLAY")
+# Calls with words between their arguments; without these words they are calls like any other.
+_WORDED = {
+    "TRIM": ("FROM", "BOTH", "LEADING", "TRAILING"),
+    "SUBSTRING": ("FROM", "FOR"),
+    "SUBSTR": ("FROM", "FOR"),
+    "POSITION": ("IN",),
+    "OVERLAY": ("PLACING",),
+}
+_OPENING = (TokenType.L_PAREN, TokenType.L_BRACKET)
+_CLOSING = (TokenType.R_PAREN, TokenType.R_BRACKET)
+_CAST_LIKE = ("CAST", "TRY_CAST", "EXTRACT")
 _COMPARISONS = SparkParser.EQUALITY | SparkParser.COMPARISON
 _ADDITIVE: dict[TokenType, type[exp.Expression]] = {
     TokenType.PLUS: exp.Add,
@@ -42,11 +54,23 @@ class SyntaxTrouble(ParseError):
         self.token = token
 
 
+def _parse_worded(parser: WeftParser, name: str) -> exp.Expr:
+    """A call whose bracket has been opened, with words between its arguments or without."""
+    if parser.has_word_before_bracket(_WORDED[name]):
+        worded: exp.Expr = SparkParser.FUNCTION_PARSERS[name](parser)
+        return worded
+    args = parser._parse_function_args()
+    builder = BUILDERS.get(name)
+    return builder(args) if builder else exp.Anonymous(this=name, expressions=args)
+
+
 class WeftParser(SparkParser):
     STRICT_CAST = True
+    ARRAY_CONSTRUCTORS: ClassVar[dict[str, Any]] = {}  # `array(1, 2)[0]` is an element, not a list of one
     FUNCTIONS: ClassVar[dict[str, Any]] = BUILDERS
     FUNCTION_PARSERS: ClassVar[dict[str, Any]] = {
-        name: SparkParser.FUNCTION_PARSERS[name] for name in _KEPT_PARSERS
+        **{name: SparkParser.FUNCTION_PARSERS[name] for name in _CAST_LIKE},
+        **{name: partial(_parse_worded, name=name) for name in _WORDED},
     }
     NO_PAREN_FUNCTION_PARSERS: ClassVar[dict[str, Any]] = {
         name: SparkParser.NO_PAREN_FUNCTION_PARSERS[name] for name in ("CASE", "IF")
@@ -80,6 +104,17 @@ class WeftParser(SparkParser):
         if this is not None and first and self._prev:
             this.meta[SPAN] = (first.start, self._prev.end + 1)
         return this
+
+    def has_word_before_bracket(self, words: tuple[str, ...]) -> bool:
+        """Whether one of the words stands before the bracket that closes here, outside of inner brackets."""
+        depth = 0
+        for token in self._tokens[self._index :]:
+            depth += 1 if token.token_type in _OPENING else -1 if token.token_type in _CLOSING else 0
+            if depth < 0:
+                return False
+            if depth == 0 and token.token_type != TokenType.STRING and token.text.upper() in words:
+                return True
+        return False
 
     # Spark's precedence, loosest first: comparison and predicate, |, ^, &, shifts, + - ||, * / % DIV, unary
 
@@ -125,9 +160,48 @@ class WeftParser(SparkParser):
             this = self.expression(node(this=this, expression=self._parse_factor(parse_mod=parse_mod)))
         return this
 
+    def _parse_factor_operand(self) -> exp.Expr | None:
+        this = self._parse_unary()
+        while self._match(TokenType.COLLATE):
+            this = self.expression(exp.Collate(this=this, expression=self._parse_var(any_token=True)))
+        return this
+
+    def _parse_unary(self) -> exp.Expr | None:
+        if self._match(TokenType.PLUS):
+            operand = self._parse_unary()  # of a string it makes a number, so it is not dropped
+            if isinstance(operand, exp.Literal) and not operand.is_string:
+                return operand
+            return self.expression(exp.Anonymous(this="POSITIVE", expressions=[operand]))
+        with_suffix = self._curr.token_type == TokenType.DASH and self._is_suffixed(self._index + 1)
+        this = super()._parse_unary()
+        if with_suffix and isinstance(this, exp.Neg) and isinstance(this.this, exp.Cast):
+            return _sign_inside(this.this)
+        return this
+
+    def _is_suffixed(self, index: int) -> bool:
+        """Whether a literal such as `128Y` stands there: the tokenizer makes it `128 :: Y` in one place."""
+        number, cast = self._tokens[index : index + 1], self._tokens[index + 1 : index + 2]
+        return bool(number and cast) and number[0].token_type == TokenType.NUMBER and (
+            cast[0].token_type == TokenType.DCOLON and cast[0].start == number[0].start
+        )  # fmt: skip
+
+
+def _sign_inside(cast: exp.Cast) -> exp.Expr:
+    """-128Y is the least TINYINT, while 128Y is none: the sign belongs to the number that is cast."""
+    number = cast.this
+    if isinstance(number, exp.Literal) and not number.is_string:
+        cast.set("this", exp.Neg(this=number.copy()))
+        return cast
+    return exp.Neg(this=cast)
+
 
 class WeftGenerator(SparkGenerator):
-    pass
+    TRANSFORMS: ClassVar[dict[Any, Any]] = {
+        **SparkGenerator.TRANSFORMS,
+        exp.ApproxQuantile: rename_func("APPROX_PERCENTILE"),
+        exp.Variance: rename_func("VAR_SAMP"),
+        exp.CurrentDate: lambda self, _: self.func("CURRENT_DATE"),
+    }
 
 
 class Weft(Spark):

@@ -19,7 +19,7 @@ PLACE = "place"  # where a node keeps its Place, in `meta`
 _OR, _AND, _NOT, _PREDICATE, _COMPARISON = range(1, 6)
 _BIT_OR, _BIT_XOR, _BIT_AND, _SUM, _PRODUCT, _UNARY, _PRIMARY = range(6, 13)
 
-_LEVELS: dict[type[exp.Expr], int] = {
+LEVELS: dict[type[exp.Expr], int] = {
     exp.Or: _OR, exp.And: _AND, exp.Not: _NOT,
     exp.Is: _PREDICATE, exp.In: _PREDICATE, exp.Between: _PREDICATE, exp.Like: _PREDICATE,
     exp.ILike: _PREDICATE, exp.RegexpLike: _PREDICATE, exp.NullSafeNEQ: _PREDICATE,
@@ -28,7 +28,7 @@ _LEVELS: dict[type[exp.Expr], int] = {
     exp.BitwiseOr: _BIT_OR, exp.BitwiseXor: _BIT_XOR, exp.BitwiseAnd: _BIT_AND,
     exp.Add: _SUM, exp.Sub: _SUM, exp.DPipe: _SUM,
     exp.Mul: _PRODUCT, exp.Div: _PRODUCT, exp.Mod: _PRODUCT, exp.IntDiv: _PRODUCT,
-    exp.Neg: _UNARY, exp.BitwiseNot: _UNARY,
+    exp.Neg: _UNARY, exp.BitwiseNot: _UNARY, exp.Collate: _UNARY,
 }  # fmt: skip
 _LEFT_ASSOCIATIVE = (_OR, _AND, _COMPARISON, _BIT_OR, _BIT_XOR, _BIT_AND, _SUM, _PRODUCT)
 _PRIMARIES = (
@@ -100,14 +100,14 @@ def _unwrap(paren: exp.Paren, need: int) -> None:
 
 def _level(node: exp.Expr) -> int | None:
     """How tightly the outermost operator binds; None for nodes whose parentheses are left alone."""
-    if type(node) in _LEVELS:
-        return _LEVELS[type(node)]
+    if type(node) in LEVELS:
+        return LEVELS[type(node)]
     return _PRIMARY if isinstance(node, _PRIMARIES) else None
 
 
 def _needed(parent: exp.Expr, node: exp.Expr) -> int | None:
     """How tightly an operand in this slot must bind to stand without parentheses; None: leave it alone."""
-    level = _LEVELS.get(type(parent))
+    level = LEVELS.get(type(parent))
     key = node.arg_key
     if level is None:
         if isinstance(parent, exp.Bracket | exp.Dot):

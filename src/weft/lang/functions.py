@@ -29,7 +29,7 @@ class Typed:
 
 TYPED: dict[str, Typed] = {
     # aggregates
-    "COUNT": Typed(exp.Count, 0, ANY_NUMBER),
+    "COUNT": Typed(exp.Count, 1, ANY_NUMBER),
     "COUNT_IF": Typed(exp.CountIf),
     "SUM": Typed(exp.Sum),
     "AVG": Typed(exp.Avg),
@@ -73,6 +73,9 @@ TYPED: dict[str, Typed] = {
     "LEAST": Typed(exp.Least, 2, ANY_NUMBER),
     "GREATEST": Typed(exp.Greatest, 2, ANY_NUMBER),
     "ISNAN": Typed(exp.IsNan),
+    "SUBSTRING": Typed(exp.Substring, 2, 3),
+    "SUBSTR": Typed(exp.Substring, 2, 3),
+    "TRIM": Typed(exp.Trim),
     "UPPER": Typed(exp.Upper),
     "UCASE": Typed(exp.Upper),
     "LOWER": Typed(exp.Lower),
@@ -102,7 +105,9 @@ def _typed(name: str, typed: Typed) -> Builder:
         if not typed.least <= len(args) <= typed.most or any(isinstance(arg, exp.Kwarg) for arg in args):
             return exp.Anonymous(this=name, expressions=args)
         if typed.node is exp.Count:
-            return exp.Count(this=args[0] if args else None, expressions=args[1:], big_int=True)
+            return exp.Count(this=args[0], expressions=args[1:], big_int=True)
+        if typed.node in (exp.Least, exp.Greatest):
+            return typed.node(this=args[0], expressions=args[1:], ignore_nulls=True)
         return typed.node.from_arg_list(args)  # type: ignore[attr-defined, no-any-return]
 
     return build

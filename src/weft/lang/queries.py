@@ -19,9 +19,9 @@ _EXAMPLE = "for instance CREATE QUERY busy AS SELECT COUNT(*) FROM trades [RANGE
 # After one of these a word is an operand, not the start of a clause: `WHERE retain > 5`, `GROUP BY emit`.
 _OPERAND_NEXT = {
     "SELECT", "FROM", "WHERE", "GROUP BY", "HAVING", "ORDER BY", "LIMIT", "AND", "OR", "NOT", "AS", "IN",
-    "LIKE", "ILIKE", "RLIKE", "REGEXP", "BETWEEN", "IS", "WHEN", "THEN", "ELSE", "CASE", "DISTINCT", "DIV", "ON",
-    ",", ".", "(", "[", "=", "==", "<", ">", "<=", ">=", "<>", "!=", "<=>", "!", "+", "-", "*", "/", "%",
-    "||", "&", "|", "^", "~", "->", "::", ":",
+    "LIKE", "ILIKE", "RLIKE", "REGEXP", "BETWEEN", "IS", "WHEN", "THEN", "ELSE", "CASE", "DISTINCT", "DIV",
+    "ON", ",", ".", "(", "[", "=", "==", "<", ">", "<=", ">=", "<>", "!=", "<=>", "!", "+", "-", "*", "/",
+    "%", "||", "&", "|", "^", "~", "->", "::", ":",
 }  # fmt: skip
 
 
