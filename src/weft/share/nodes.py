@@ -3,8 +3,8 @@
     rows ─► slices (edges) ─► root feeds ─► derived feeds ─► taps, one per query
              level 1, Spark     level 1       level 2          level 3, windows
 
-A *feed* is the table of partial aggregates by slice and group keys. Partials are named by their text, which is
-the same in every plan that contains them: the durable state is keyed by it, so a plan may change under it.
+A *feed* is the table of partial aggregates by slice and group keys. Partials are named by their text, which
+is the same in every plan that contains them: the durable state is keyed by it, so a plan may change under it.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ class Edges:
 
 @dataclass(frozen=True, slots=True)
 class Feed:
-    """Partials by slice and `keys`. `parent` is the index of the finer feed it is combined from; None: a root.
+    """Partials by slice and `keys`, combined from the finer feed `parent` (an index; None: a root).
 
     A feed with `extra` has one key more than its queries group by, the last: the value that is counted
     distinct, the register of a sketch, the bucket of a histogram.
@@ -84,7 +84,11 @@ class Feed:
 
 @dataclass(frozen=True, slots=True)
 class Final:
-    """How one aggregate of a query comes out of its feed: `function` over `partials` (indexes into the feed)."""
+    """How one aggregate of a query comes out of a feed: `function` over `partials` (indexes into the feed).
+
+    `feed` is the tap's own feed, or a feed with an extra key for distinct counts, sketches and percentiles;
+    the first partial of such a feed counts the rows of each extra key.
+    """
 
     name: str  # `_a0`
     function: str
@@ -93,8 +97,6 @@ class Final:
     method: str  # prefix | dyadic | ranked | ordered | distinct: shown by explain
     type: str | None
     params: tuple[float | int | tuple[float, ...], ...] = ()
-    # `feed` is the tap's own feed, or a feed with an extra key for distinct counts, sketches and percentiles;
-    # the first partial of such a feed tells which extra keys are present.
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,6 +107,7 @@ class Tap:
     window: WindowSpec
     feed: int
     present: int  # the partial that counts the rows passing WHERE
+    keys: tuple[int, ...]  # for each group key of the query its place among the keys of the feed
     finals: tuple[Final, ...]
 
 

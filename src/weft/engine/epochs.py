@@ -1,0 +1,97 @@
+"""What a changed program means for a running one.
+
+Every change makes a new epoch, effective at a batch boundary. A query that stays the same goes on; one that
+is new starts with the first window that lies after all rows already taken in; one that changed under its name
+is a new version with a dataset of its own; one that is gone ends, and its answers stay. A query that failed
+stays out until its text changes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from weft.errors import RunError
+from weft.lang.parse import parse_program
+from weft.lang.printer import print_statement
+from weft.lang.statements import CreateStream
+from weft.log.catalog import Catalog, NewQuery
+from weft.plan.nodes import Program
+from weft.share.parts import parts
+from weft.times import Instant
+
+FAILED = "failed: "  # how the reason of an epoch that takes a failed query out of force begins
+
+SOURCE_OPTIONS = ("path", "subscribe", "subscribepattern", "assign", "name", "host", "port")
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What is to be added, dropped and declared so that a program is in force."""
+
+    add: tuple[NewQuery, ...]
+    drop: tuple[str, ...]
+    streams: Mapping[str, str]
+
+    def __bool__(self) -> bool:
+        return bool(self.add or self.drop or self.streams)
+
+
+def change(catalog: Catalog, program: Program, latest: Mapping[str, Instant]) -> Change:
+    """From the program in force to this one; `latest` is the greatest event time taken in, by stream."""
+    for stream in program.streams:
+        if stream.name in catalog.streams:
+            _check_compatible(catalog.streams[stream.name], stream.statement)
+    declared = {stream.name: print_statement(stream.statement) for stream in program.streams}
+    wanted = {query.name: print_statement(query.statement) for query in program.queries}
+    current = {query.name: query.text for query in catalog.queries()}
+    out = failures(catalog)
+    return Change(
+        add=tuple(
+            NewQuery(query.name, wanted[query.name], latest.get(parts(query).stream))
+            for query in program.queries
+            if current.get(query.name) != wanted[query.name]
+            and not (query.name in out and catalog.versions(query.name)[-1].text == wanted[query.name])
+        ),
+        drop=tuple(name for name, text in current.items() if wanted.get(name) != text),
+        streams={name: text for name, text in declared.items() if catalog.streams.get(name) != text},
+    )
+
+
+def failures(catalog: Catalog) -> dict[str, str]:
+    """The queries whose newest version was taken out of force because it failed, with the reason."""
+    reasons = {epoch.number: epoch.reason for epoch in catalog.epochs}
+    newest = {version.name: version for version in catalog.all_versions()}
+    return {
+        name: reasons[version.dropped].removeprefix(FAILED)
+        for name, version in newest.items()
+        if version.dropped is not None and reasons[version.dropped].startswith(FAILED)
+    }
+
+
+def _check_compatible(stored: str, now: CreateStream) -> None:
+    if stored == print_statement(now):
+        return
+    (before,) = parse_program(stored)
+    assert isinstance(before, CreateStream)
+    columns = {column.name: column for column in now.columns}
+    for column in before.columns:
+        if columns.get(column.name) != column:
+            _refuse(now, f"column `{column.name}` was declared otherwise or is gone")
+    if before.time_column != now.time_column:
+        _refuse(now, f"its event time was `{before.time_column}`")
+    if before.format != now.format or _source(before) != _source(now):
+        _refuse(now, "it reads another source")
+
+
+def _source(stream: CreateStream) -> dict[str, str]:
+    return {name: value for name, value in stream.options if name.lower() in SOURCE_OPTIONS}
+
+
+def _refuse(stream: CreateStream, because: str) -> None:
+    raise RunError(
+        "stream-changed",
+        f"stream `{stream.name}` is not the one this home was started with: {because}",
+        at=stream.place,
+        help="use another --home for the changed stream, or declare it under another name",
+    )

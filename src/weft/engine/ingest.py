@@ -1,0 +1,174 @@
+"""What a batch leaves behind: the partials of its rows, its greatest event time, and what was wrong with it.
+
+The file of a batch describes itself: its record says which columns hold which partial of which feed, so that
+it can be folded under any later plan.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from weft.kernels.columns import ColumnSpec
+from weft.kernels.state import FeedState
+from weft.share.nodes import Feed, Op, Partial, StreamPlan
+from weft.times import Instant
+
+CELL, UNWANTED, NO_TIME, AHEAD, CORRUPT = range(5)
+
+SUFFIXES: dict[Op, tuple[str, ...]] = {
+    Op.SUM_LONG: ("hi", "lo"),
+    Op.MOMENTS: ("n", "mean", "m2"),
+    Op.FIRST: ("by", "val"),
+    Op.LAST: ("by", "val"),
+    Op.MIN_BY: ("by", "val"),
+    Op.MAX_BY: ("by", "val"),
+}
+
+FeedKey = tuple[bool, tuple[str, ...]]  # has an extra key; the keys as text
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """What level 1 counted in one batch."""
+
+    rows: int
+    no_time: int
+    ahead: int
+    corrupt: int
+    late: int
+    failed: Mapping[str, int]  # rows on which an expression failed, by query
+    max_time: Instant | None
+
+    @property
+    def bad(self) -> int:
+        return self.no_time + self.ahead + self.corrupt + sum(self.failed.values())
+
+
+def feed_key(feed: Feed) -> FeedKey:
+    """What names a feed in the durable state."""
+    return feed.extra, tuple(key.sql for key in feed.keys)
+
+
+def spec(partial: Partial) -> ColumnSpec:
+    """The partial as the kernels know it."""
+    return ColumnSpec(partial.text, str(partial.op), partial.type, partial.by_type)
+
+
+def count(table: pa.Table, plan: StreamPlan) -> Counts:
+    """The counts in a level 1 table: sums over its rows, by status."""
+    status = table.column("status").to_numpy()
+    rows = table.column("rows").fill_null(0).to_numpy()
+    by_status = np.bincount(status, weights=rows, minlength=5).astype(np.int64)
+    guards = {guard.query: _total(table, f"e{at}") for at, guard in enumerate(plan.guards)}
+    latest = pc.max(table.column("max_ts").filter(pc.less(table.column("status"), NO_TIME))).as_py()
+    return Counts(
+        rows=int(by_status.sum()),
+        no_time=int(by_status[NO_TIME]),
+        ahead=int(by_status[AHEAD]),
+        corrupt=int(by_status[CORRUPT]),
+        late=_total(table, "late"),
+        failed={query: n for query, n in guards.items() if n},
+        max_time=latest,
+    )
+
+
+def _total(table: pa.Table, name: str) -> int:
+    return int(pc.sum(table.column(name)).as_py() or 0)
+
+
+def describe(plan: StreamPlan, layout: Mapping[int, Sequence[int]]) -> list[dict[str, Any]]:
+    """For the record: per feed of the plan the root it is combined from, its key columns and its partials.
+
+    `layout` tells for each root the key columns `g<i>` that hold its keys, in order.
+    """
+    described = []
+    for at, feed in enumerate(plan.feeds):
+        root = at if feed.parent is None else feed.parent
+        columns = {key: f"g{g}" for key, g in zip(plan.feeds[root].keys, layout[root], strict=True)}
+        described.append(
+            {
+                "extra": feed.extra,
+                "keys": [key.sql for key in feed.keys],
+                "root": root,
+                "key_columns": [columns[key] for key in feed.keys],
+                "partials": [_describe_partial(partial, root, plan) for partial in feed.partials],
+            }
+        )
+    return described
+
+
+def _describe_partial(partial: Partial, root: int, plan: StreamPlan) -> dict[str, Any]:
+    at = plan.feeds[root].partials.index(partial)
+    suffixes = SUFFIXES.get(partial.op, ("",))
+    return {
+        "text": partial.text,
+        "op": str(partial.op),
+        "type": partial.type,
+        "by_type": partial.by_type,
+        "columns": {part: f"f{root}_p{at}" + (f"_{part}" if part else "") for part in suffixes},
+    }
+
+
+def cells(table: pa.Table) -> pa.Table:
+    """The rows of a level 1 table that are kept: its cells."""
+    kept = table.filter(pc.equal(table.column("status"), CELL))
+    dropped = [name for name in kept.column_names if name in ("status", "rows", "max_ts", "late")]
+    dropped += [name for name in kept.column_names if name[0] == "e" and name[1:].isdigit()]
+    return kept.drop_columns(dropped)
+
+
+@dataclass(frozen=True, slots=True)
+class Fold:
+    """The cells of one feed in one batch, ready for its state."""
+
+    slices: npt.NDArray[np.int64]
+    keys: list[pa.Array]
+    columns: dict[ColumnSpec, dict[str, pa.Array]]
+
+    def into(self, state: FeedState) -> None:
+        state.fold(self.slices, self.keys, self.columns)
+
+
+def folds(
+    table: pa.Table,
+    described: list[dict[str, Any]],
+    wanted: Mapping[FeedKey, set[str]],
+    since: Mapping[FeedKey, Instant],
+) -> dict[FeedKey, Fold]:
+    """What the cells of one batch add to each of the `wanted` feeds, of the partials named there.
+
+    Slices before `since` are left out: no window that is still to be answered holds them.
+    """
+    by_root = {
+        root: table.filter(pc.equal(table.column("feed"), root)) for root in {d["root"] for d in described}
+    }
+    made: dict[FeedKey, Fold] = {}
+    for feed in described:
+        key = (feed["extra"], tuple(feed["keys"]))
+        if key not in wanted:
+            continue
+        rows = by_root[feed["root"]]
+        slices = rows.column("slice").to_numpy()
+        if len(slices) and slices.min() < since[key]:
+            rows = rows.filter(pa.array(slices >= since[key]))
+            slices = rows.column("slice").to_numpy()
+        columns = {
+            ColumnSpec(p["text"], p["op"], p["type"], p["by_type"]): {
+                part: _whole(rows, name) for part, name in p["columns"].items()
+            }
+            for p in feed["partials"]
+            if p["text"] in wanted[key]
+        }
+        made[key] = Fold(slices, [_whole(rows, name) for name in feed["key_columns"]], columns)
+    return made
+
+
+def _whole(table: pa.Table, name: str) -> pa.Array:
+    return table.column(name).combine_chunks()

@@ -1,0 +1,97 @@
+"""Snapshots of the live state, and its rebuilding after a stop of any kind.
+
+    snapshot ── batches of committed steps ── intended step ── batches not yet stepped
+       load            fold only               do again           the next step
+
+A snapshot stands for all batches before it, so their files can go.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from weft.engine.ingest import FeedKey
+from weft.engine.tally import Tally
+from weft.engine.windows import Reach
+from weft.kernels.state import FeedState
+from weft.log.snapshots import Snapshot
+
+if TYPE_CHECKING:
+    from weft.engine.runtime import Runtime
+
+
+def save(runtime: Runtime) -> None:
+    """Write a snapshot of the state after the last step, and drop the batches it stands for."""
+    tables: dict[str, pa.Table] = {}
+    feeds: list[dict[str, Any]] = []
+    for stream, state in runtime.states.items():
+        for (extra, keys), feed in state.feeds.items():
+            tables[f"feed{len(feeds)}"] = feed.table()
+            feeds.append({"stream": stream, "extra": extra, "keys": list(keys)})
+    meta = {
+        "step": runtime.step_number,
+        "positions": runtime.positions,
+        "reach": {name: [s.reach.watermark, s.reach.drained] for name, s in runtime.states.items()},
+        "folded": runtime.folded,
+        "feeds": feeds,
+        "tally": runtime.tally.to_json(),
+    }
+    runtime.snapshots.write(runtime.step_number, meta, tables)
+    horizon = runtime.snapshots.horizon() or {}
+    for stream, position in horizon.get("positions", {}).items():
+        if stream in runtime.logs:
+            runtime.logs[stream].expire(position)
+
+
+def find(runtime: Runtime) -> Snapshot | None:
+    """The snapshot to start from; the log must hold all that came after it."""
+
+    def reaches(meta: Mapping[str, Any]) -> bool:
+        positions = meta.get("positions", {})
+        follows = all(log.reaches(positions.get(name, -1)) for name, log in runtime.logs.items())
+        return follows and runtime.answers.first <= meta.get("step", -1) + 1
+
+    return runtime.snapshots.latest(reaches)
+
+
+def restore(runtime: Runtime, snapshot: Snapshot | None) -> None:
+    """Bring a newly opened runtime to where the last one was, and finish what it had begun."""
+    if snapshot is not None:
+        _load(runtime, snapshot.meta, snapshot)
+    for record in runtime.answers.records(after=runtime.step_number):
+        runtime.tally.add(record.meta["counts"])
+        _set_reach(runtime, record.meta["reach"])
+        _fold(runtime, record.meta["positions"])
+        runtime.step_number = record.number
+    pending = runtime.answers.pending()
+    if pending is not None:
+        runtime.redo(pending.number, pending.meta)
+
+
+def _load(runtime: Runtime, meta: Mapping[str, Any], snapshot: Snapshot) -> None:
+    runtime.step_number = meta["step"]
+    runtime.positions = dict(meta["positions"])
+    runtime.folded = dict(meta["folded"])
+    runtime.tally = Tally(meta["tally"])
+    _set_reach(runtime, meta["reach"])
+    for at, feed in enumerate(meta["feeds"]):
+        state = runtime.states.get(feed["stream"])
+        key: FeedKey = (feed["extra"], tuple(feed["keys"]))
+        if state is not None and key in state.feeds:
+            state.feeds[key] = FeedState.from_table(snapshot.table(f"feed{at}"))
+            state.keep_wanted(key)
+
+
+def _set_reach(runtime: Runtime, reach: dict[str, list[int]]) -> None:
+    for name, pair in reach.items():
+        if name in runtime.states:
+            runtime.states[name].reach = Reach(*pair)
+
+
+def _fold(runtime: Runtime, positions: dict[str, int]) -> None:
+    for stream, record in runtime.records_upto(positions):
+        runtime.fold(stream, record)
+    runtime.positions = dict(positions)

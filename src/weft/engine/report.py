@@ -1,0 +1,157 @@
+"""How a program stands, put together from the runtime, its sinks and the pace of its streams."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from weft.engine.delivery import SinkStatus
+from weft.engine.epochs import failures
+from weft.engine.runtime import Runtime
+from weft.engine.status import QueryStatus, Status, StreamStatus
+from weft.engine.windows import needed_from
+from weft.log.catalog import QueryVersion
+from weft.share.nodes import Tap
+from weft.share.show import show_window
+from weft.times import BEGINNING, Instant, show_duration, show_instant
+
+
+@dataclass(frozen=True, slots=True)
+class Pace:
+    """How fast a stream comes in."""
+
+    rows_per_second: float
+    batch_seconds: float
+    state: str
+
+
+def report(runtime: Runtime, sinks: Mapping[str, SinkStatus], pace: Mapping[str, Pace]) -> Status:
+    """The status of a program, as of now."""
+    with runtime.lock:
+        taps = {tap.query.name: tap for plan in runtime.plan.streams for tap in plan.taps}
+        standing = {s.query.name: p.stream.name for p in runtime.plan.streams for s in p.standing}
+        running = dict(runtime.running)
+    queries = [_tap_status(runtime, running[name], tap, sinks) for name, tap in taps.items()]
+    queries += [_standing_status(runtime, running[name], stream, sinks) for name, stream in standing.items()]
+    queries += [_failed_status(runtime, name, reason) for name, reason in failures(runtime.catalog).items()]
+    saving = runtime.plan.saving
+    return Status(
+        home=str(runtime.home.path),
+        state="running" if any(p.state == "running" for p in pace.values()) else "stopped",
+        steps=runtime.step_number + 1,
+        streams=tuple(_stream_status(runtime, name, pace.get(name)) for name in runtime.states),
+        queries=tuple(queries),
+        step_seconds=runtime.step_seconds,
+        latency_seconds=runtime.latency,
+        cells=sum(state.cells for state in runtime.states.values()),
+        state_bytes=sum(state.nbytes for state in runtime.states.values()),
+        partials_apart=saving.partials_apart,
+        partials_shared=saving.partials_shared,
+        row_updates_apart=saving.row_updates_apart,
+        row_updates_shared=saving.row_updates_shared,
+        updated=time.time(),
+    )
+
+
+def _stream_status(runtime: Runtime, name: str, pace: Pace | None) -> StreamStatus:
+    latest = runtime.latest.get(name, BEGINNING)
+    tally = runtime.tally
+    return StreamStatus(
+        name=name,
+        batches=runtime.logs[name].next,
+        rows=tally.get("rows", name),
+        rows_per_second=pace.rows_per_second if pace else 0.0,
+        max_time=None if latest == BEGINNING else latest,
+        watermark=_watermark(runtime, name),
+        late=tally.get("late_rows", name),
+        no_time=tally.get("no_time", name),
+        ahead=tally.get("ahead", name),
+        corrupt=tally.get("corrupt", name),
+        batch_seconds=pace.batch_seconds if pace else 0.0,
+        state=pace.state if pace else "stopped",
+    )
+
+
+def _watermark(runtime: Runtime, stream: str) -> Instant | None:
+    reach = runtime.states[stream].reach.watermark
+    return None if reach == BEGINNING else reach
+
+
+def _tap_status(
+    runtime: Runtime, version: QueryVersion, tap: Tap, sinks: Mapping[str, SinkStatus]
+) -> QueryStatus:
+    stream = _stream_of(runtime, tap)
+    next_end = _next_end(runtime, stream, version, tap)
+    return QueryStatus(
+        window=show_window(tap.window),
+        next_end=next_end,
+        waits_for=_waits_for(runtime, stream, next_end),
+        **_common(runtime, version, stream, tap.query.sink.format if tap.query.sink else "store", sinks),
+    )
+
+
+def _standing_status(
+    runtime: Runtime, version: QueryVersion, stream: str, sinks: Mapping[str, SinkStatus]
+) -> QueryStatus:
+    query = next(query for query in runtime.program.queries if query.name == version.name)
+    sink = query.sink.format if query.sink else "store"
+    return QueryStatus(
+        window="each row",
+        next_end=None,
+        waits_for=f"rows of {stream} that it wants",
+        **_common(runtime, version, stream, sink, sinks),
+    )
+
+
+def _failed_status(runtime: Runtime, name: str, reason: str) -> QueryStatus:
+    version = runtime.catalog.versions(name)[-1]
+    common = _common(runtime, version, "", "", {})
+    return QueryStatus(
+        window="", next_end=None, waits_for="", **(common | {"state": "failed", "error": reason})
+    )
+
+
+def _common(
+    runtime: Runtime, version: QueryVersion, stream: str, sink: str, sinks: Mapping[str, SinkStatus]
+) -> dict[str, Any]:
+    tally, key, at = runtime.tally, version.key, sinks.get(version.key)
+    return {
+        "name": version.name,
+        "version": version.version,
+        "stream": stream,
+        "state": "running",
+        "windows": tally.get("windows", key),
+        "answers": tally.get("answers", key),
+        "late": tally.get("late", key),
+        "dead": tally.get("dead", key),
+        "sink": sink,
+        "sink_state": at.state if at else "ok",
+        "sink_error": at.error if at else "",
+        "delivered": at.delivered if at else -1,
+    }
+
+
+def _stream_of(runtime: Runtime, tap: Tap) -> str:
+    return next(plan.stream.name for plan in runtime.plan.streams if tap in plan.taps)
+
+
+def _next_end(runtime: Runtime, stream: str, version: QueryVersion, tap: Tap) -> Instant | None:
+    """The end of the first window that is not answered yet; None before the first row."""
+    window, reach = tap.window, runtime.states[stream].reach
+    upto = reach.upto(window.range)
+    if version.bound is not None:
+        upto = max(upto, version.bound + window.range)
+    if upto == BEGINNING:
+        return None
+    return needed_from(window.range, window.slide, window.offset, upto) + window.range
+
+
+def _waits_for(runtime: Runtime, stream: str, next_end: Instant | None) -> str:
+    """Why there is no newer answer yet."""
+    watermark, delay = _watermark(runtime, stream), runtime.program.stream(stream).statement.delay
+    if watermark is None or next_end is None:
+        return f"the first row of {stream}"
+    ahead, left = f" (DELAY {show_duration(delay)})" if delay else "", show_duration(next_end - watermark)
+    return f"{stream} to reach {show_instant(next_end + delay)}{ahead}, {left} to go"

@@ -1,0 +1,375 @@
+"""The two loops around the log, without Spark: batches come in, answers go out, nothing is lost or doubled.
+
+    commit   a batch's partials become durable                        called by the ingest of each stream
+    step     what is durable is folded, closed windows are answered   called by the answer loop
+    change   another program is in force from the next batch on       called by the session
+
+What is in memory is a cache of the log; opening a home builds it anew after any crash.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import pyarrow as pa
+
+from weft.engine import ingest
+from weft.engine.epochs import FAILED, change
+from weft.engine.recovery import find, restore, save
+from weft.engine.shape import Done, Job
+from weft.engine.step import Answers, StreamState, finish
+from weft.engine.tally import Tally
+from weft.engine.windows import Reach
+from weft.log.answers import AnswerLog
+from weft.log.catalog import Catalog, QueryVersion
+from weft.log.home import Home
+from weft.log.ingest import IngestLog, IngestRecord
+from weft.log.snapshots import Snapshots
+from weft.plan.nodes import Program
+from weft.share.build import build
+from weft.share.nodes import StreamPlan
+from weft.times import BEGINNING, Instant
+
+Finisher = Callable[[Sequence[Job]], Sequence[Done]]
+
+SNAPSHOT_EVERY = 50  # steps: bounds both recovery time and the files that the log holds
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """What level 1 made of one micro-batch."""
+
+    stream: str
+    number: int
+    table: pa.Table
+    layout: Mapping[int, Sequence[int]]
+    epoch: int
+    plan: StreamPlan
+    standing: Mapping[str, pa.Table]  # rows for the standing filters, by query name
+    dead: pa.Table | None  # rows that went wrong: query, reason, event_time, row
+    spark_id: str
+    started: float  # seconds since 1970
+
+
+class Runtime:
+    """A program on a home. Ingest, answering and change may call from threads of their own."""
+
+    def __init__(self, home: Home, program: Program, finisher: Finisher) -> None:
+        self.home, self._finisher = home, finisher
+        self.catalog, self.answers, self.snapshots = Catalog(home), AnswerLog(home), Snapshots(home)
+        self.logs = {stream.name: IngestLog(home, stream.name) for stream in program.streams}
+        self.lock = threading.RLock()  # the program in force, and commits
+        self.news = threading.Condition()  # a batch was committed, or all is to end
+        self._stepping = threading.Lock()
+        self._fresh: dict[tuple[str, int], dict[str, pa.Table]] = {}  # committed, not yet folded
+        snapshot = find(self)
+        folded = snapshot.meta["folded"] if snapshot else {}
+        self.latest = {
+            name: max(_latest(log.records()), folded.get(name, BEGINNING)) for name, log in self.logs.items()
+        }
+        self.states: dict[str, StreamState] = {}
+        self.positions: dict[str, int] = {}
+        self.folded: dict[str, Instant] = {}
+        self.tally, self.step_number = Tally(), -1
+        self._dead: set[str] = set()
+        self.step_seconds = self.latency = 0.0
+        self._put_in_force(program)
+        restore(self, snapshot)
+        self._stop_failed([record for log in self.logs.values() for record in log.records()])
+
+    # -- the program in force
+
+    def change(self, program: Program) -> None:
+        """Put another program in force at the next batch."""
+        with self._stepping, self.lock:
+            for stream in program.streams:
+                self.logs.setdefault(stream.name, IngestLog(self.home, stream.name))
+            self._put_in_force(program)
+
+    def quarantine(self, failed: Mapping[str, str]) -> None:
+        """Take queries out of force, each with the reason; the others go on."""
+        with self._stepping, self.lock:
+            for name, reason in failed.items():
+                self.catalog.change(effective=self._next_batches(), drop=[name], reason=FAILED + reason)
+            self._adopt(self.program)
+
+    def _put_in_force(self, program: Program) -> None:
+        known = {name: at for name, at in self.latest.items() if at > BEGINNING}
+        changed = change(self.catalog, program, known)
+        if changed:
+            self.catalog.change(
+                effective=self._next_batches(), add=changed.add, drop=changed.drop, streams=changed.streams
+            )
+        self._adopt(program)
+
+    def _next_batches(self) -> dict[str, int]:
+        return {name: log.next for name, log in self.logs.items()}
+
+    def _adopt(self, program: Program) -> None:
+        """Plan the queries in force, and bring the live state under that plan."""
+        self.running: dict[str, QueryVersion] = {query.name: query for query in self.catalog.queries()}
+        in_force = tuple(query for query in program.queries if query.name in self.running)
+        plan = build(replace(program, queries=in_force))
+        self.program, self.plan = program, plan
+        self.epoch = self.catalog.epochs[-1].number
+        floors = {q.name: q.bound for q in self.running.values() if q.bound is not None}
+        for stream in plan.streams:
+            name = stream.stream.name
+            if name in self.states:
+                self.states[name].adopt(stream, floors)
+            else:
+                self.states[name] = StreamState(stream, floors)
+        gone = set(self.states) - {stream.stream.name for stream in plan.streams}
+        for name in gone:
+            self.states[name].adopt(replace(self.states[name].plan, taps=(), feeds=(), standing=()), {})
+
+    def stream_plan(self, name: str) -> tuple[int, StreamPlan | None]:
+        """The epoch and the plan that the next batch of a stream is to be ingested under."""
+        with self.lock:
+            return self.epoch, next((p for p in self.plan.streams if p.stream.name == name), None)
+
+    def dead_keys(self) -> set[str]:
+        """The tables of dead letters that steps have written since this was last asked."""
+        found, self._dead = self._dead, set()
+        return found
+
+    def release(self, delivered: int) -> None:
+        """Let go of the answers up to a step that every sink holds, and that recovery does not need."""
+        horizon = self.snapshots.horizon()
+        if horizon is not None:
+            self.answers.expire(min(delivered, horizon["step"]))
+
+    # -- ingest
+
+    def watermark(self, stream: str) -> Instant | None:
+        """The watermark after all batches taken in so far."""
+        latest = self.latest.get(stream, BEGINNING)
+        return None if latest == BEGINNING else latest - self.program.stream(stream).statement.delay
+
+    def has(self, stream: str, batch: int) -> bool:
+        return batch < self.logs[stream].next
+
+    def commit(self, batch: Batch) -> None:
+        """Make a batch durable. If it is already, the first one stands."""
+        counts = ingest.count(batch.table, batch.plan)
+        meta = {
+            "epoch": batch.epoch,
+            "max_time": counts.max_time,
+            "rows": counts.rows,
+            "no_time": counts.no_time,
+            "ahead": counts.ahead,
+            "corrupt": counts.corrupt,
+            "late": counts.late,
+            "failed": dict(counts.failed),
+            "feeds": ingest.describe(batch.plan, batch.layout),
+            "standing": list(batch.standing),
+            "spark": batch.spark_id,
+            "started": batch.started,
+        }
+        tables = {"cells": ingest.cells(batch.table)}
+        tables |= {f"standing:{name}": rows for name, rows in batch.standing.items()}
+        if batch.dead is not None and batch.dead.num_rows:
+            tables["dead"] = batch.dead
+        with self.lock:
+            record = self.logs[batch.stream].commit(batch.number, tables, meta)
+            if record.meta == meta:
+                self._fresh[(batch.stream, batch.number)] = tables
+            self.latest[batch.stream] = max(
+                self.latest.get(batch.stream, BEGINNING), _or_beginning(record.meta["max_time"])
+            )
+        self._stop_failed([record])
+        with self.news:
+            self.news.notify_all()
+
+    def _stop_failed(self, records: Sequence[IngestRecord]) -> None:
+        """ON ERROR FAIL: a query stops at the first row on which it fails."""
+        strict = {query.name for query in self.program.queries if query.fail_on_error}
+        failed = {name for record in records for name in record.meta["failed"] if name in strict}
+        failed &= set(self.running)
+        if failed:
+            self.quarantine(dict.fromkeys(failed, "an expression failed on a row (ON ERROR FAIL)"))
+
+    # -- answering
+
+    def step(
+        self, why: str = "batch", drain: bool = False, watermarks: Mapping[str, Instant] | None = None
+    ) -> bool:
+        """Fold what is new and answer what it closes; False when there was nothing to do."""
+        with self._stepping:
+            news = {name: log.records(after=self.positions.get(name, -1)) for name, log in self.logs.items()}
+            reach = {name: self._reach(name, news[name], drain, watermarks or {}) for name in self.states}
+            moved = any(reach[name] != state.reach for name, state in self.states.items())
+            if not moved and not any(news.values()):
+                return False
+            intent = {
+                "epoch": self.epoch,
+                "why": why,
+                "positions": self.positions
+                | {n: records[-1].number for n, records in news.items() if records},
+                "reach": {name: [r.watermark, r.drained] for name, r in reach.items()},
+            }
+            self.answers.intend(self.step_number + 1, intent)
+            self._run(self.step_number + 1, intent)
+            return True
+
+    def closes(self, stream: str, watermark: Instant) -> bool:
+        """Would a watermark this far close a window that holds a row?"""
+        state = self.states.get(stream)
+        if state is None or watermark <= state.reach.watermark:
+            return False
+        return state.closes(Reach(watermark, state.reach.drained))
+
+    def redo(self, step: int, intent: Mapping[str, Any]) -> None:
+        """Do a step that was intended before a crash."""
+        self._run(step, intent)
+
+    def _reach(
+        self, stream: str, news: list[IngestRecord], drain: bool, watermarks: Mapping[str, Instant]
+    ) -> Reach:
+        state = self.states[stream]
+        latest = max(self.folded.get(stream, BEGINNING), _latest(news))
+        if latest == BEGINNING:
+            return state.reach
+        watermark = max(latest - self.program.stream(stream).statement.delay, state.reach.watermark)
+        watermark = max(watermark, watermarks.get(stream, BEGINNING))
+        return Reach(watermark, max(latest, state.reach.drained) if drain else state.reach.drained)
+
+    def _run(self, step: int, intent: Mapping[str, Any]) -> None:
+        began = time.time()
+        tables: dict[str, pa.Table] = {}
+        late: dict[str, int] = {}
+        records = self.records_upto(intent["positions"])
+        for stream, record in records:
+            late |= {q: late.get(q, 0) + n for q, n in self.fold(stream, record).items()}
+            self._pass_through(stream, record, tables)
+        made = self._answer({name: Reach(*pair) for name, pair in intent["reach"].items()})
+        tables |= {self._key(name): table for name, table in made.tables.items()}
+        for name, failed in made.failed.items():
+            _append(tables, f"dead:{self._key(name)}", _failed_answers(self._key(name), failed))
+        counts = self._counts(records, tables, made, late)
+        oldest = min((record.meta["started"] for _, record in records), default=began)
+        self.answers.commit(step, tables, dict(intent) | {"counts": counts})
+        self.tally.add(counts)
+        self._dead |= {key for key in tables if key.startswith("dead:")}
+        self.positions, self.step_number = dict(intent["positions"]), step
+        self.step_seconds, self.latency = time.time() - began, time.time() - oldest
+        for state in self.states.values():
+            state.expire()
+        if step % SNAPSHOT_EVERY == 0:
+            save(self)
+
+    def records_upto(self, positions: Mapping[str, int]) -> list[tuple[str, IngestRecord]]:
+        """The batches not yet folded, up to and including these, each with its stream."""
+        return [
+            (name, record)
+            for name, upto in positions.items()
+            if name in self.logs
+            for record in self.logs[name].records(after=self.positions.get(name, -1))
+            if record.number <= upto
+        ]
+
+    def fold(self, stream: str, record: IngestRecord) -> dict[str, int]:
+        """Take in one batch; gives its late rows by query."""
+        latest = _or_beginning(record.meta["max_time"])
+        self.folded[stream] = max(self.folded.get(stream, BEGINNING), latest)
+        if stream not in self.states:
+            return {}
+        return self.states[stream].fold(self.load(stream, record, "cells"), record.meta["feeds"])
+
+    def load(self, stream: str, record: IngestRecord, name: str) -> pa.Table:
+        """A table of a batch: from memory if it was just committed, else from its file."""
+        fresh = self._fresh.get((stream, record.number))
+        return fresh[name] if fresh else self.logs[stream].load(record, name)
+
+    def _pass_through(self, stream: str, record: IngestRecord, tables: dict[str, pa.Table]) -> None:
+        """Rows of standing filters and dead letters go on as they are."""
+        for name in record.meta["standing"]:
+            if name in self.running:
+                _append(tables, self._key(name), self.load(stream, record, f"standing:{name}"))
+        if "dead" in record.tables:
+            for key, rows in _split_dead(self.load(stream, record, "dead"), stream).items():
+                _append(tables, f"dead:{self._key(key) if key in self.running else key}", rows)
+        self._fresh.pop((stream, record.number), None)
+
+    def _answer(self, reach: Mapping[str, Reach]) -> Answers:
+        pending = [
+            item for name, to in reach.items() if name in self.states for item in self.states[name].due(to)
+        ]
+        made = finish(pending, self._finisher)
+        for name, to in reach.items():
+            if name in self.states:
+                self.states[name].reach = to
+        return made
+
+    def _key(self, name: str) -> str:
+        return self.running[name].key
+
+    def _counts(
+        self,
+        records: list[tuple[str, IngestRecord]],
+        tables: Mapping[str, pa.Table],
+        made: Answers,
+        late: Mapping[str, int],
+    ) -> dict[str, dict[str, int]]:
+        """What this step adds to the totals."""
+        counted = Tally()
+        for stream, record in records:
+            meta = record.meta
+            counted.add({total: {stream: meta[name]} for total, name in STREAM_TOTALS.items()})
+            counted.add({"batches": {stream: 1}})
+            counted.add({"dead": self._by_key(meta["failed"])})
+        counted.add({"dead": self._by_key({name: rows.num_rows for name, rows in made.failed.items()})})
+        counted.add({"answers": {k: t.num_rows for k, t in tables.items() if not k.startswith("dead:")}})
+        counted.add({"windows": self._by_key(made.windows), "late": self._by_key(late)})
+        return counted.to_json()
+
+    def _by_key(self, counts: Mapping[str, int]) -> dict[str, int]:
+        return {self._key(name): count for name, count in counts.items() if name in self.running}
+
+
+STREAM_TOTALS = {  # counter of the program: its name in the record of a batch
+    "rows": "rows",
+    "no_time": "no_time",
+    "ahead": "ahead",
+    "corrupt": "corrupt",
+    "late_rows": "late",
+}
+
+
+def _latest(records: Sequence[IngestRecord]) -> Instant:
+    return max((_or_beginning(record.meta["max_time"]) for record in records), default=BEGINNING)
+
+
+def _or_beginning(at: Instant | None) -> Instant:
+    return BEGINNING if at is None else at
+
+
+def _append(tables: dict[str, pa.Table], key: str, rows: pa.Table) -> None:
+    tables[key] = pa.concat_tables([tables[key], rows]) if key in tables else rows
+
+
+def _split_dead(dead: pa.Table, stream: str) -> dict[str, pa.Table]:
+    """Dead letters by query; those of the stream itself under its name."""
+    queries = dead.column("query").fill_null(stream).to_pylist()
+    found: dict[str, pa.Table] = {}
+    for name in dict.fromkeys(queries):
+        found[name] = dead.filter(pa.array([query == name for query in queries]))
+    return found
+
+
+def _failed_answers(key: str, failed: pa.Table) -> pa.Table:
+    """Answers that could not be computed, as dead letters."""
+    count = failed.num_rows
+    rows = [str(row) for row in failed.drop_columns(["window_start"]).to_pylist()]
+    return pa.table(
+        {
+            "query": pa.array([key.rpartition("@")[0]] * count, pa.string()),
+            "reason": pa.array(["an expression over the aggregates of this window fails"] * count),
+            "event_time": failed.column("window_end"),
+            "row": pa.array(rows, pa.string()),
+        }
+    )

@@ -1,0 +1,75 @@
+"""What a running program reports of itself: plain values, for the board, the command line and the page."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from weft.times import Instant
+
+
+@dataclass(frozen=True, slots=True)
+class StreamStatus:
+    name: str
+    batches: int
+    rows: int
+    rows_per_second: float  # over the last batches
+    max_time: Instant | None  # greatest event time seen
+    watermark: Instant | None
+    late: int
+    no_time: int
+    ahead: int
+    corrupt: int
+    batch_seconds: float  # the last batch, from its trigger to durable partials
+    state: str  # running | idle | stopped | failed
+    error: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class QueryStatus:
+    name: str
+    version: int
+    stream: str
+    state: str  # running | failed
+    window: str  # `5 min every 10 s`, or `each row`
+    next_end: Instant | None  # the next window to be answered
+    waits_for: str  # why there is no newer answer yet, in words
+    windows: int  # answered since the program was first started
+    answers: int  # rows of answers, likewise
+    late: int
+    dead: int
+    sink: str  # format
+    sink_state: str  # ok | retrying | failed
+    sink_error: str
+    delivered: int  # the last step its sink holds
+    error: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Status:
+    home: str
+    state: str  # running | stopped
+    steps: int
+    streams: tuple[StreamStatus, ...]
+    queries: tuple[QueryStatus, ...]
+    step_seconds: float  # the last answer step
+    latency_seconds: float  # from the trigger of a batch to its durable answers, last step
+    cells: int  # live cells in memory
+    state_bytes: int
+    # what sharing saves
+    partials_apart: int
+    partials_shared: int
+    row_updates_apart: float
+    row_updates_shared: float
+    updated: float  # seconds since 1970 at which this was written
+
+    def to_json(self) -> str:
+        return json.dumps(asdict(self))
+
+    @staticmethod
+    def from_json(text: str) -> Status:
+        loaded: dict[str, Any] = json.loads(text)
+        loaded["streams"] = tuple(StreamStatus(**stream) for stream in loaded["streams"])
+        loaded["queries"] = tuple(QueryStatus(**query) for query in loaded["queries"])
+        return Status(**loaded)

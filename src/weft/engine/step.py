@@ -1,0 +1,238 @@
+"""The answers of the windows that have closed, from the live state of one stream.
+
+The live state is a cache: it is what folding the log gives, and nothing else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from weft.engine.finals import aggregate_columns
+from weft.engine.ingest import FeedKey, feed_key, folds, spec
+from weft.engine.shape import Done, Job, Shape, shape
+from weft.engine.windows import Reach, Windows, due, late_slices, needed_from
+from weft.kernels.state import FeedState
+from weft.share.nodes import StreamPlan, Tap
+from weft.times import BEGINNING, Instant
+
+TIME = pa.timestamp("us", tz="UTC")
+
+
+@dataclass(slots=True)
+class Answers:
+    """What one step says, by query name."""
+
+    tables: dict[str, pa.Table] = field(default_factory=dict)
+    failed: dict[str, pa.Table] = field(default_factory=dict)  # aggregates on which an expression failed
+    windows: dict[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Pending:
+    """The aggregates of one query's due windows, not yet shaped into its answer."""
+
+    shape: Shape
+    table: pa.Table
+    windows: int
+
+
+class StreamState:
+    """The live cells of one stream and how far its windows are answered."""
+
+    def __init__(self, plan: StreamPlan, floors: Mapping[str, Instant]) -> None:
+        self.reach = Reach()
+        self.feeds: dict[FeedKey, FeedState] = {}
+        self.adopt(plan, floors)
+
+    def adopt(self, plan: StreamPlan, floors: Mapping[str, Instant]) -> None:
+        """Go on under another plan: feeds that stay keep their cells, a new one starts empty.
+
+        `floors` bounds the queries that were added to a running stream: their windows start later.
+        """
+        self.plan, self.floors = plan, dict(floors)
+        self.wanted = {feed_key(feed): {p.text for p in feed.partials} for feed in plan.feeds}
+        self.feeds = {key: self.feeds.get(key) or FeedState(len(key[1])) for key in self.wanted}
+        for key in self.feeds:
+            self.keep_wanted(key)
+        self.shapes = {tap.query.name: shape(tap.query) for tap in plan.taps}
+
+    def keep_wanted(self, key: FeedKey) -> None:
+        """Forget the partials of a feed that no query reads any more."""
+        feed = next(feed for feed in self.plan.feeds if feed_key(feed) == key)
+        self.feeds[key].drop_columns([spec(partial) for partial in feed.partials])
+
+    @property
+    def cells(self) -> int:
+        return sum(feed.cells for feed in self.feeds.values())
+
+    @property
+    def nbytes(self) -> int:
+        return sum(feed.nbytes for feed in self.feeds.values())
+
+    def fold(self, table: pa.Table, described: list[dict[str, Any]]) -> dict[str, int]:
+        """Take in the cells of one batch; gives the rows that came too late, by query."""
+        made = folds(table, described, self.wanted, self._since())
+        late = self._late(table, described)
+        for key, cells in made.items():
+            cells.into(self.feeds[key])
+        return late
+
+    def _since(self) -> dict[FeedKey, Instant]:
+        """For each feed the oldest slice that a window still to be answered may hold."""
+        since: dict[FeedKey, Instant] = {}
+        for tap in self.plan.taps:
+            window = tap.window
+            start = needed_from(window.range, window.slide, window.offset, self.reach.upto(window.range))
+            for at in {tap.feed, *(final.feed for final in tap.finals)}:
+                key = feed_key(self.plan.feeds[at])
+                since[key] = min(start, since.get(key, start))
+        return since
+
+    def _late(self, table: pa.Table, described: list[dict[str, Any]]) -> dict[str, int]:
+        """Rows in slices of windows that are answered already, once per query and row."""
+        if self.reach == Reach() or not table.num_rows:
+            return {}
+        oldest = pc.min(table.column("slice")).as_py()
+        late = {}
+        feeds = {(feed["extra"], tuple(feed["keys"])): feed for feed in described}
+        for tap in self.plan.taps:
+            window, upto = tap.window, self.reach.upto(tap.window.range)
+            if oldest is None or oldest >= upto:
+                continue
+            feed = self.plan.feeds[tap.feed]
+            count = _late_rows(
+                table, feeds.get(feed_key(feed)), spec(feed.partials[tap.present]).text, window, upto
+            )
+            if count:
+                late[tap.query.name] = count
+        return late
+
+    def due(self, reach: Reach) -> list[Pending]:
+        """The aggregates of every window that `reach` closes, per query."""
+        windows: dict[tuple[int, Any, Instant, bool], Windows] = {}
+        pending = []
+        for tap in self.plan.taps:
+            floor = self.floors.get(tap.query.name, BEGINNING)
+            key = (tap.feed, tap.window, floor, tap.query.emit_empty)
+            if key not in windows:
+                windows[key] = self._windows(tap, floor, reach)
+            if len(windows[key]):
+                pending.append(self._aggregate(tap, windows[key]))
+        return pending
+
+    def closes(self, reach: Reach) -> bool:
+        """Does `reach` close any window?"""
+        floors = self.floors
+        return any(len(self._windows(t, floors.get(t.query.name, BEGINNING), reach)) for t in self.plan.taps)
+
+    def _windows(self, tap: Tap, floor: Instant, reach: Reach) -> Windows:
+        window = tap.window
+        return due(
+            self.feeds[feed_key(self.plan.feeds[tap.feed])].slices(),
+            window.range,
+            window.slide,
+            window.offset,
+            after=self.reach.upto(window.range),
+            upto=reach.upto(window.range),
+            floor=floor,
+            every=tap.query.emit_empty,
+        )
+
+    def _aggregate(self, tap: Tap, windows: Windows) -> Pending:
+        feed = self.plan.feeds[tap.feed]
+        state = self.feeds[feed_key(feed)]
+        used = {at for final in tap.finals if final.feed == tap.feed for at in final.partials}
+        wanted = [spec(feed.partials[at]) for at in sorted(used)]
+        answered = state.answer(windows.starts, windows.ends, spec(feed.partials[tap.present]), wanted)
+        keys = state.keys(answered.group)
+        columns: dict[str, pa.Array] = {
+            "window_start": _times(windows.starts[answered.window]),
+            "window_end": _times(windows.ends[answered.window]),
+        }
+        columns |= {f"_k{at}": keys[place] for at, place in enumerate(tap.keys)}
+        made, failed = aggregate_columns(self.plan, tap, self.feeds, windows, answered)
+        table = pa.table(columns | made)
+        shape_ = self.shapes[tap.query.name]
+        table = _mark_failed(table, failed)
+        if tap.query.emit_empty:
+            table = _with_empty(table, windows, tap)
+        return Pending(shape_, table, len(np.unique(answered.window)))
+
+    def expire(self) -> None:
+        """Drop the cells that no window still to be answered holds."""
+        for key, start in self._since().items():
+            if start > BEGINNING:
+                self.feeds[key].expire(start)
+
+
+def finish(pending: list[Pending], spark: Any) -> Answers:
+    """Shape all pending aggregates into answers; `spark` evaluates what the kernels cannot, in one job."""
+    answers = Answers()
+    by_spark = [item for item in pending if item.shape.compiled is None and item.table.num_rows]
+    done: dict[int, Done] = {}
+    if by_spark:
+        jobs = [Job(item.table, item.shape.named) for item in by_spark]
+        done = {id(item): made for item, made in zip(by_spark, spark(jobs), strict=True)}
+    for item in pending:
+        if not item.table.num_rows:
+            continue
+        name = item.shape.query.name
+        made = done[id(item)] if id(item) in done else item.shape.evaluate(item.table)
+        table, failed = item.shape.select(item.table, _with_failed(item.table, made))
+        answers.windows[name] = item.windows
+        if table.num_rows:
+            answers.tables[name] = table
+        if failed.num_rows:
+            answers.failed[name] = failed.drop_columns([FAILED]) if FAILED in failed.column_names else failed
+    return answers
+
+
+FAILED = "_failed"  # marks the rows of which an aggregate itself failed
+
+
+def _mark_failed(table: pa.Table, failed: npt.NDArray[np.bool_] | None) -> pa.Table:
+    return table if failed is None else table.append_column(FAILED, pa.array(failed))
+
+
+def _with_failed(table: pa.Table, done: Done) -> Done:
+    if FAILED not in table.column_names:
+        return done
+    marked = table.column(FAILED).to_numpy()
+    return Done(done.columns, marked if done.failed is None else marked | done.failed)
+
+
+def _times(at: npt.NDArray[np.int64]) -> pa.Array:
+    return pa.array(at).cast(TIME)
+
+
+def _with_empty(table: pa.Table, windows: Windows, tap: Tap) -> pa.Table:
+    """`table` with a row for each window that holds none: counts are zero, all else is null."""
+    present = table.column("window_end").cast(pa.int64()).to_numpy()
+    missing = ~np.isin(windows.ends, present)
+    empty: dict[str, pa.Array] = {
+        "window_start": _times(windows.starts[missing]),
+        "window_end": _times(windows.ends[missing]),
+    }
+    for final in tap.finals:
+        type_ = table.schema.field(final.name).type
+        zero = 0 if "count" in final.function else None
+        empty[final.name] = pa.array([zero] * int(missing.sum()), type_)
+    if FAILED in table.column_names:
+        empty[FAILED] = pa.array(np.zeros(int(missing.sum()), bool))
+    return pa.concat_tables([table, pa.table(empty)]).sort_by("window_end")
+
+
+def _late_rows(table: pa.Table, feed: dict[str, Any] | None, present: str, window: Any, upto: Instant) -> int:
+    found = [p["columns"][""] for p in (feed["partials"] if feed else []) if p["text"] == present]
+    if feed is None or not found:
+        return 0
+    rows = table.filter(pc.equal(table.column("feed"), feed["root"]))
+    late = late_slices(rows.column("slice").to_numpy(), window.range, window.slide, window.offset, upto)
+    return int(rows.column(found[0]).to_numpy()[late].sum())

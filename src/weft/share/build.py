@@ -1,0 +1,194 @@
+"""All queries of a program -> one shared plan per stream.
+
+First version of sharing: every distinct partial is computed once; queries with the same group-by set read one
+feed; a feed whose keys are a subset of another's is combined from it; all windows of a stream are cut at the
+union of their edges. What was decided is in the plan as values, for `explain`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+from sqlglot import exp
+
+from weft.errors import Bug
+from weft.lang.statements import Expr, WindowSpec
+from weft.plan.nodes import Aggregation, Program, Project, Query, Stream
+from weft.share.guards import Guarded, guarded
+from weft.share.lattice import Draft, arrange
+from weft.share.nodes import (
+    Final,
+    Guard,
+    Op,
+    Partial,
+    Saving,
+    SharedPlan,
+    Standing,
+    StreamPlan,
+    Tap,
+)
+from weft.share.partials import Recipe, recipe
+from weft.share.parts import Parts, conjunction, disjunction, parts
+from weft.share.slicing import cut, overlap
+
+
+@dataclass(frozen=True, slots=True)
+class _Member:
+    """An aggregate query on its way into the plan."""
+
+    query: Query
+    window: WindowSpec
+    guarded: Guarded
+    recipes: tuple[Recipe, ...]
+    key_types: tuple[str | None, ...]
+
+    @property
+    def present(self) -> Partial:
+        return Partial(Op.COUNT, where=self.guarded.where)
+
+
+def build(program: Program) -> SharedPlan:
+    """The shared plan of `program`; a stream that no query reads is left out."""
+    plans = [_stream_plan(stream, program.queries) for stream in program.streams]
+    return _with_saving(tuple(plan for plan in plans if plan.taps or plan.standing))
+
+
+def _stream_plan(stream: Stream, queries: Iterable[Query]) -> StreamPlan:
+    types = {column.name: column.type for column in stream.columns}
+    members, standing, guards = [], [], []
+    taken = [(query, parts(query)) for query in queries]
+    for query, taken_apart in taken:
+        if taken_apart.stream != stream.name:
+            continue
+        safe = guarded(query.name, taken_apart, types)
+        guards += [safe.guard] if safe.guard else []
+        if taken_apart.aggregate is None:
+            standing.append(Standing(_safe_items(query, safe), safe.where))
+        else:
+            members.append(_member(query, taken_apart, safe))
+    return _weave(stream, members, standing, guards)
+
+
+def _member(query: Query, taken_apart: Parts, safe: Guarded) -> _Member:
+    if taken_apart.window is None or taken_apart.aggregate is None:
+        raise Bug("plan-shape", f"`{query.name}` aggregates without a window")
+    recipes = tuple(recipe(call, _both(safe.where, call.filter)) for call in safe.calls)
+    key_types = tuple(key.type for key in taken_apart.aggregate.keys)
+    return _Member(query, taken_apart.window, safe, recipes, key_types)
+
+
+def _both(where: Expr | None, filter_: Expr | None) -> Expr | None:
+    return conjunction([part for part in (where, filter_) if part is not None])
+
+
+def _safe_items(query: Query, safe: Guarded) -> Query:
+    """The standing query with items that cannot fail."""
+    assert isinstance(query.plan, Project)
+    items = tuple(replace(item, expr=made) for item, made in zip(query.plan.items, safe.keys, strict=True))
+    return replace(query, plan=replace(query.plan, items=items))
+
+
+def _weave(
+    stream: Stream, members: list[_Member], standing: list[Standing], guards: list[Guard]
+) -> StreamPlan:
+    drafts: dict[tuple[tuple[Expr, ...], bool], Draft] = {}
+    for member in members:
+        _draft(drafts, member.guarded.keys, member.key_types, False).add(member.present)
+        for made, call in zip(member.recipes, member.guarded.calls, strict=True):
+            _draft_of(drafts, member, made, call).add(*made.partials)
+    feeds = arrange(list(drafts.values()))
+    place = {(feed.keys, feed.extra): at for at, feed in enumerate(feeds)}
+
+    def tap(member: _Member) -> Tap:
+        mine = _draft(drafts, member.guarded.keys, member.key_types, False)
+        at = place[(mine.keys, False)]
+        finals = []
+        for made, call in zip(member.recipes, member.guarded.calls, strict=True):
+            draft = _draft_of(drafts, member, made, call)
+            feed = place[(draft.keys, draft.extra)]
+            found = tuple(feeds[feed].partials.index(partial) for partial in made.partials)
+            finals.append(Final(call.name, call.function, feed, found, method(made), call.type, call.params))
+        present = feeds[at].partials.index(member.present)
+        keys = tuple(mine.keys.index(key) for key in member.guarded.keys)
+        return Tap(member.query, member.window, at, present, keys, tuple(finals))
+
+    wheres = [member.guarded.where for member in members]
+    wanted = None if None in wheres else disjunction([where for where in wheres if where])
+    return StreamPlan(
+        stream=stream,
+        edges=cut([member.window for member in members]),
+        feeds=feeds,
+        taps=tuple(tap(member) for member in members),
+        standing=tuple(standing),
+        guards=tuple(guards),
+        wanted=wanted,
+        columns=_columns(stream, members, standing, guards),
+        longest=max((member.window.range for member in members), default=0),
+    )
+
+
+def _draft(
+    drafts: dict[tuple[tuple[Expr, ...], bool], Draft],
+    keys: tuple[Expr, ...],
+    types: tuple[str | None, ...],
+    extra: bool,
+) -> Draft:
+    """The feed by these keys, in the one order that serves GROUP BY a, b and GROUP BY b, a alike."""
+    group = keys[:-1] if extra else keys
+    typed = dict(zip(keys, types, strict=True))
+    ordered = tuple(sorted(dict.fromkeys(group), key=lambda key: key.sql)) + ((keys[-1],) if extra else ())
+    return drafts.setdefault((ordered, extra), Draft(ordered, tuple(typed[key] for key in ordered), extra))
+
+
+def _draft_of(
+    drafts: dict[tuple[tuple[Expr, ...], bool], Draft], member: _Member, made: Recipe, call: Aggregation
+) -> Draft:
+    if made.extra is None:
+        return _draft(drafts, member.guarded.keys, member.key_types, False)
+    extra_type = call.arg_types[0] if call.function == "count_distinct" else None
+    return _draft(drafts, (*member.guarded.keys, made.extra), (*member.key_types, extra_type), True)
+
+
+def method(made: Recipe) -> str:
+    """How windows come out of slices: by difference where that is exact, else by combining."""
+    if made.extra is not None:
+        return "distinct"
+    op = made.partials[0].op
+    if op in (Op.COUNT, Op.SUM_INT, Op.SUM_LONG, Op.SUM_DECIMAL):
+        return "prefix"
+    if op in (Op.FIRST, Op.LAST):
+        return "ordered"
+    if op in (Op.MIN_BY, Op.MAX_BY) or made.partials[0].type in ("string", "binary"):
+        return "ranked"
+    return "dyadic"
+
+
+def _columns(
+    stream: Stream, members: list[_Member], standing: list[Standing], guards: list[Guard]
+) -> tuple[str, ...]:
+    """What must be read of the source: event time, and every column some expression speaks of."""
+    used = {stream.statement.time_column}
+    trees: list[Expr | None] = [guard.fails for guard in guards]
+    for member in members:
+        trees += [member.guarded.where, *member.guarded.keys]
+        for made in member.recipes:
+            trees += [made.extra, *(part for p in made.partials for part in (p.arg, p.by, p.where))]
+    for filter_ in standing:
+        trees += [filter_.where, *(item.expr for item in parts(filter_.query).items)]
+    for tree in trees:
+        if tree is not None:
+            used |= {column.name for column in tree.tree.find_all(exp.Column)}
+    return tuple(column.name for column in stream.columns if column.name in used)
+
+
+def _with_saving(plans: tuple[StreamPlan, ...]) -> SharedPlan:
+    taps = [(plan, tap) for plan in plans for tap in plan.taps]
+    saving = Saving(
+        queries=len(taps) + sum(len(plan.standing) for plan in plans),
+        partials_apart=sum(1 + sum(len(final.partials) for final in tap.finals) for _, tap in taps),
+        partials_shared=sum(len(plan.feeds[root].partials) for plan in plans for root in plan.roots),
+        row_updates_apart=float(sum(overlap(tap.window) for _, tap in taps)),
+        row_updates_shared=float(sum(len(plan.roots) for plan in plans)),
+    )
+    return SharedPlan(plans, saving)

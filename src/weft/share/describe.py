@@ -1,0 +1,64 @@
+"""The shared plan as plain values, for JSON: the same facts as the text."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from weft.share.nodes import Feed, SharedPlan, StreamPlan, Tap
+from weft.share.show import partials_of
+
+
+def describe(plan: SharedPlan) -> dict[str, Any]:
+    """The shared plan, feeds and queries by name, times in microseconds."""
+    saving = plan.saving
+    return {
+        "streams": [_stream(stream) for stream in plan.streams],
+        "saving": {
+            "queries": saving.queries,
+            "partials": {"apart": saving.partials_apart, "shared": saving.partials_shared},
+            "row_updates": {"apart": saving.row_updates_apart, "shared": saving.row_updates_shared},
+        },
+    }
+
+
+def _stream(plan: StreamPlan) -> dict[str, Any]:
+    edges = plan.edges
+    return {
+        "stream": plan.stream.name,
+        "edges": {
+            "grain_us": edges.grain,
+            "pairs_us": [list(pair) for pair in edges.pairs],
+            "per_second": edges.rate,
+            "reason": edges.reason,
+        },
+        "feeds": [_feed(at, feed) for at, feed in enumerate(plan.feeds)],
+        "queries": [_query(plan, tap) for tap in plan.taps],
+        "standing": [
+            {"query": filter_.query.name, "where": None if filter_.where is None else filter_.where.sql}
+            for filter_ in plan.standing
+        ],
+    }
+
+
+def _feed(at: int, feed: Feed) -> dict[str, Any]:
+    return {
+        "feed": f"f{at}",
+        "keys": [key.sql for key in feed.keys],
+        "extra_key": feed.extra,
+        "combined_from": None if feed.parent is None else f"f{feed.parent}",
+        "partials": [partial.text for partial in feed.partials],
+    }
+
+
+def _query(plan: StreamPlan, tap: Tap) -> dict[str, Any]:
+    window = tap.window
+    return {
+        "query": tap.query.name,
+        "window": {"range_us": window.range, "slide_us": window.slide, "offset_us": window.offset},
+        "feed": f"f{tap.feed}",
+        "partials": sorted(partial.text for partial in partials_of(plan, tap)),
+        "finals": [
+            {"aggregate": final.name, "function": final.function, "method": final.method}
+            for final in tap.finals
+        ],
+    }

@@ -1,0 +1,227 @@
+"""The shared plan as text: which queries share what, and what that saves."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from sqlglot import exp
+
+from weft.lang.dialect import Weft
+from weft.lang.statements import Expr, WindowSpec
+from weft.share.nodes import Feed, Final, Partial, SharedPlan, Standing, StreamPlan, Tap
+from weft.share.slicing import overlap
+from weft.times import show_duration
+
+METHODS = {
+    "prefix": "running sums: a window is the difference of two of them",
+    "dyadic": "blocks of 1, 2, 4, ... slices: a window is a few of them, nothing is subtracted",
+    "ordered": "slices are in time order: the first or last one with a value",
+    "ranked": "values ranked among the live ones, then as dyadic",
+    "distinct": "one cell per value (or sketch register): a window is their union",
+}
+
+
+def show_shared(plan: SharedPlan) -> str:
+    """EXPLAIN ALL."""
+    if not plan.streams:
+        return "no queries"
+    return "\n\n".join(_show_stream(stream) for stream in plan.streams) + "\n\n" + _show_saving(plan)
+
+
+def show_tap(plan: SharedPlan, name: str) -> str:
+    """The shared part of EXPLAIN name."""
+    for stream in plan.streams:
+        for tap in stream.taps:
+            if tap.query.name == name:
+                return _show_tap(stream, tap)
+        for standing in stream.standing:
+            if standing.query.name == name:
+                return _show_standing(stream, standing)
+    return f"{name}: not in the plan"
+
+
+def show_window(window: WindowSpec) -> str:
+    """`5 min every 10 s`, `1 min` when tumbling."""
+    text = show_duration(window.range)
+    if window.slide != window.range:
+        text += f" every {show_duration(window.slide)}"
+    return text + (f" offset {show_duration(window.offset)}" if window.offset else "")
+
+
+def _show_stream(plan: StreamPlan) -> str:
+    name, queries = plan.stream.name, len(plan.taps) + len(plan.standing)
+    lines = [f"stream {name}: {queries} {_plural('query', queries)}, each row read once"]
+    if plan.taps:
+        lines += ["", f"  slices   {_show_edges(plan)}", f"           {plan.edges.reason}"]
+        lines += ["", "  feeds    partial aggregates by slice and group keys, computed once for all"]
+        lines += _table([_feed_row(plan, at) for at in range(len(plan.feeds))], indent=4)
+        lines += ["", "  partials and how many queries read each"]
+        lines += _table(_partial_rows(plan), indent=4)
+        lines += ["", "  windows come out of slices by"]
+        lines += _table(_method_rows(plan), indent=4)
+        lines += ["", "  queries"]
+        lines += _table([_tap_row(plan, tap) for tap in plan.taps], indent=4)
+    if plan.standing:
+        lines += ["", "  standing filters, answered with the batch that brings the row"]
+        lines += _table([(s.query.name, _where(s.where) or "every row") for s in plan.standing], indent=4)
+    return "\n".join(lines)
+
+
+def _show_edges(plan: StreamPlan) -> str:
+    edges = plan.edges
+    if edges.grain is not None:
+        return f"every {show_duration(edges.grain)}, {edges.rate:.4g} a second"
+    pairs = ", ".join(
+        f"{show_duration(slide)}" + (f" + {show_duration(phase)}" if phase else "")
+        for slide, phase in edges.pairs
+    )
+    return f"at every {pairs}; at most {edges.rate:.4g} a second"
+
+
+def _feed_row(plan: StreamPlan, at: int) -> tuple[str, ...]:
+    feed = plan.feeds[at]
+    readers = sum(at in _feeds_of(tap) for tap in plan.taps)
+    origin = "from rows" if feed.parent is None else f"combined from f{feed.parent}"
+    return (
+        f"f{at}",
+        f"by {_show_keys(feed)}",
+        origin,
+        f"{len(feed.partials)} {_plural('partial', len(feed.partials))}",
+        f"{readers} {_plural('query', readers)}",
+    )
+
+
+def _show_keys(feed: Feed) -> str:
+    keys = [key.sql for key in feed.keys]
+    if feed.extra:
+        keys[-1] = f"[{keys[-1]}]"
+    return ", ".join(keys) or "nothing (one group)"
+
+
+def _feeds_of(tap: Tap) -> set[int]:
+    return {tap.feed, *(final.feed for final in tap.finals)}
+
+
+def _partial_rows(plan: StreamPlan) -> list[tuple[str, ...]]:
+    readers = Counter(partial for tap in plan.taps for partial in partials_of(plan, tap))
+    return [(_show_partial(partial), str(count)) for partial, count in readers.most_common()]
+
+
+def partials_of(plan: StreamPlan, tap: Tap) -> set[Partial]:
+    """The partials that one query reads."""
+    used = {plan.feeds[tap.feed].partials[tap.present]}
+    for final in tap.finals:
+        used |= {plan.feeds[final.feed].partials[at] for at in final.partials}
+    return used
+
+
+def _method_rows(plan: StreamPlan) -> list[tuple[str, ...]]:
+    used = Counter(final.method for tap in plan.taps for final in tap.finals)
+    return [
+        (method, f"{count} {_plural('aggregate', count)}", METHODS[method])
+        for method, count in used.most_common()
+    ]
+
+
+def _tap_row(plan: StreamPlan, tap: Tap) -> tuple[str, ...]:
+    where = plan.feeds[tap.feed].partials[tap.present].where
+    return (
+        tap.query.name,
+        show_window(tap.window),
+        f"f{tap.feed}",
+        ", ".join(dict.fromkeys(_show_final(final) for final in tap.finals)),
+        _where(where),
+    )
+
+
+def _show_final(final: Final) -> str:
+    return f"{final.function} ({final.method})"
+
+
+def _where(where: Expr | None) -> str:
+    """A predicate as its author wrote it: what keeps failing rows out is only mentioned."""
+    if where is None:
+        return ""
+    conjuncts = list(where.tree.flatten()) if isinstance(where.tree, exp.And) else [where.tree]
+    shown = " AND ".join(part.sql(dialect=Weft) for part in conjuncts if not _is_guard(part))
+    guard = "(rows it fails on left out)" if any(_is_guard(part) for part in conjuncts) else ""
+    return f"{f'where {shown}' if shown else ''} {guard}".strip()
+
+
+def _is_guard(tree: exp.Expr) -> bool:
+    inner = tree.this if isinstance(tree, exp.Not) else None
+    return isinstance(inner, exp.Coalesce) and inner.expressions == [exp.false()]
+
+
+def _show_partial(partial: Partial) -> str:
+    args = ", ".join(part.sql for part in (partial.arg, partial.by) if part is not None) or "*"
+    return f"{partial.op}({args}) {_where(partial.where)}".rstrip()
+
+
+def _show_tap(plan: StreamPlan, tap: Tap) -> str:
+    feed, mine = plan.feeds[tap.feed], partials_of(plan, tap)
+    slices = max(1, round(tap.window.range / 1_000_000 * plan.edges.rate))
+    lines = [
+        f"{tap.query.name}: {show_window(tap.window)} of {plan.stream.name}",
+        f"  slices   {_show_edges(plan)}; a window is about {slices} of them, a row stands in "
+        f"{overlap(tap.window)} {_plural('window', overlap(tap.window))} and is counted once",
+        f"  feed     f{tap.feed} by {_show_keys(feed)}, "
+        + ("from rows" if feed.parent is None else f"combined from f{feed.parent}"),
+        "  shares",
+    ]
+    rows = []
+    for partial in sorted(mine, key=lambda part: part.text):
+        others = [t.query.name for t in plan.taps if t is not tap and partial in partials_of(plan, t)]
+        rows.append((_show_partial(partial), _with(others)))
+    lines += _table(rows, indent=4)
+    lines.append("  finals")
+    lines += _table([(f.name, f.function, f.method, METHODS[f.method]) for f in tap.finals], indent=4)
+    return "\n".join(lines)
+
+
+def _with(others: list[str]) -> str:
+    if not others:
+        return "this query alone"
+    shown = ", ".join(others[:4]) + (f" and {len(others) - 4} more" if len(others) > 4 else "")
+    return f"shared with {len(others)}: {shown}"
+
+
+def _show_standing(plan: StreamPlan, standing: Standing) -> str:
+    return f"{standing.query.name}: every row of {plan.stream.name} {_where(standing.where)}".rstrip()
+
+
+def _show_saving(plan: SharedPlan) -> str:
+    saving = plan.saving
+    partials = (
+        "partial aggregates",
+        f"{saving.partials_shared} computed",
+        f"{saving.partials_apart} if each query kept its own",
+        _times(saving.partials_apart, saving.partials_shared),
+    )
+    updates = (
+        "updates per row",
+        f"{saving.row_updates_shared:.0f} shared",
+        f"{saving.row_updates_apart:.0f} if each query ran window() by itself",
+        _times(saving.row_updates_apart, saving.row_updates_shared),
+    )
+    title = f"what sharing saves, {saving.queries} {_plural('query', saving.queries)}"
+    return "\n".join([title, *_table([partials, updates], indent=2)])
+
+
+def _times(apart: float, shared: float) -> str:
+    return f"{apart / shared:.1f} times less" if shared else ""
+
+
+def _plural(word: str, count: int) -> str:
+    return word if count == 1 else "queries" if word == "query" else word + "s"
+
+
+def _table(rows: Sequence[tuple[str, ...]], indent: int) -> list[str]:
+    """Rows as aligned columns; an over-long cell does not push the others away."""
+    if not rows:
+        return []
+    widths = [min(48, max(len(row[at]) for row in rows)) for at in range(len(rows[0]))]
+    return [
+        " " * indent + "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+        for row in rows
+    ]

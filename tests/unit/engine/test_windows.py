@@ -1,0 +1,60 @@
+"""Due windows against the obvious loop over all ends."""
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from weft.engine.windows import Reach, due, late_slices, needed_from
+from weft.times import BEGINNING
+
+lengths = st.integers(1, 12)
+bounds = st.one_of(st.just(BEGINNING), st.integers(-40, 40))
+
+
+def ends_holding(at: int, range_: int, slide: int, offset: int) -> list[int]:
+    return [e for e in range(at + 1, at + range_ + 1) if (e - offset) % slide == 0]
+
+
+@given(st.sets(st.integers(-50, 50)), lengths, lengths, st.integers(0, 11), bounds, bounds, bounds)
+def test_due_windows_are_those_that_hold_a_slice_and_lie_in_the_bounds(
+    slices, range_, slide, offset, after, upto, floor
+):
+    found = due(np.array(sorted(slices), np.int64), range_, slide, offset, after, upto, floor)
+    expected = sorted(
+        {
+            end
+            for at in slices
+            for end in ends_holding(at, range_, slide, offset)
+            if after < end <= upto and end - range_ > floor
+        }
+    )
+    assert found.ends.tolist() == expected
+    assert (found.ends - found.starts == range_).all()
+
+
+@given(st.sets(st.integers(-20, 20)), lengths, lengths, st.integers(-40, 40), st.integers(0, 40))
+def test_every_window_is_due_when_empty_ones_are_asked_for(slices, range_, slide, after, length):
+    found = due(np.array(sorted(slices), np.int64), range_, slide, 0, after, after + length, every=True)
+    assert found.ends.tolist() == [e for e in range(after + 1, after + length + 1) if e % slide == 0]
+
+
+@given(st.sets(st.integers(-50, 50)), lengths, lengths, st.integers(0, 11), st.integers(-40, 40))
+def test_a_slice_is_late_when_an_answered_window_holds_it(slices, range_, slide, offset, upto):
+    ordered = sorted(slices)
+    late = late_slices(np.array(ordered, np.int64), range_, slide, offset, upto)
+    expected = [any(end <= upto for end in ends_holding(at, range_, slide, offset)) for at in ordered]
+    assert late.tolist() == expected
+
+
+@given(lengths, lengths, st.integers(0, 11), st.integers(-40, 40))
+def test_no_later_window_needs_an_older_row(range_, slide, offset, upto):
+    next_end = next(end for end in range(upto + 1, upto + slide + 1) if (end - offset) % slide == 0)
+    assert needed_from(range_, slide, offset, upto) == next_end - range_
+
+
+def test_a_drain_answers_each_range_as_far_as_it_holds_the_last_row():
+    reach = Reach(watermark=100, drained=130)
+    assert reach.upto(10) == 140
+    assert reach.upto(60) == 190
+    assert Reach(watermark=100).upto(60) == 100
+    assert Reach().upto(60) == BEGINNING
