@@ -1,0 +1,235 @@
+"""The Python API: declare streams, add and drop queries, explain, start, read answers.
+
+session = weft.Session(home="home")
+session.sql("CREATE STREAM ...; CREATE QUERY ...")
+session.start()
+session.results("vwap").show()
+"""
+
+from __future__ import annotations
+
+import html
+import tempfile
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Self
+
+import pyarrow as pa
+
+from weft.errors import QueryError, RunError, nearest
+from weft.kernels.columns import arrow_type
+from weft.lang.parse import parse_program
+from weft.lang.printer import print_statement
+from weft.lang.statements import (
+    CreateQuery,
+    CreateStream,
+    DropQuery,
+    Explain,
+    ShowQueries,
+    ShowStreams,
+    Statement,
+)
+from weft.optimize.pipeline import optimize_program
+from weft.plan.bind import bind_program
+from weft.plan.nodes import Program
+from weft.share.build import build
+from weft.share.explain import Explanation, explain_program
+from weft.share.nodes import SharedPlan
+from weft.share.parts import parts
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+    from weft.engine.status import Status
+    from weft.spark.running import Running
+    from weft.spark.verify import Verification
+
+
+class Session:
+    """A program and, once started, its run. Nothing here imports Spark before it is needed."""
+
+    def __init__(
+        self,
+        spark: SparkSession | None = None,
+        home: str | Path | None = None,
+        *,
+        master: str | None = None,
+        conf: Mapping[str, str] | None = None,
+    ) -> None:
+        self._spark, self._own_spark = spark, spark is None
+        self._master, self._conf = master, dict(conf or {})
+        self.home = Path(home) if home is not None else Path(tempfile.mkdtemp(prefix="weft-"))
+        self._statements: list[CreateStream | CreateQuery] = []
+        self._program = Program((), ())
+        self._running: Running | None = None
+
+    # -- the program
+
+    def sql(self, text: str, file: str = "<text>") -> list[str]:
+        """Carry out statements: all of them, or, if one is wrong, none. Gives what SHOW and EXPLAIN say."""
+        statements = parse_program(text, file)
+        declared = self._declared(statements)
+        program = self._bind(declared)
+        changed = declared != self._statements
+        self._statements, self._program = declared, program
+        if changed and self._running is not None:
+            self._running.change(program)
+        said = (self._say(statement) for statement in statements)
+        return [text for text in said if text is not None]
+
+    def _declared(self, statements: Iterable[Statement]) -> list[CreateStream | CreateQuery]:
+        declared = list(self._statements)
+        for statement in statements:
+            if isinstance(statement, DropQuery):
+                declared = _without(declared, statement)
+            elif isinstance(statement, CreateStream | CreateQuery):
+                declared.append(statement)
+        return declared
+
+    def _bind(self, statements: list[CreateStream | CreateQuery]) -> Program:
+        if self._running is not None:
+            return self._running.bind(statements)
+        return optimize_program(bind_program(statements))
+
+    def _say(self, statement: Statement) -> str | None:
+        match statement:
+            case ShowStreams():
+                return "\n".join(print_statement(stream.statement) for stream in self._program.streams)
+            case ShowQueries():
+                return self._show_queries()
+            case Explain(name):
+                return str(self.explain(name))
+            case _:
+                return None
+
+    def _show_queries(self) -> str:
+        if self._running is None:
+            return "\n".join(f"{query.name}  not started" for query in self._program.queries)
+        from weft.terminal.report import show_queries  # noqa: PLC0415  rich is only needed to show
+
+        return show_queries(self.status())
+
+    @property
+    def program(self) -> Program:
+        return self._program
+
+    @property
+    def plan(self) -> SharedPlan:
+        return build(self._program)
+
+    def explain(self, name: str | None = None, format: str = "text") -> Explanation:
+        """The shared plan, or one query and what it shares; needs no Spark."""
+        return explain_program(self._program, name, format)
+
+    def check(self) -> Program:
+        """The program bound with Spark's own analyzer as well, as a run would; raises all errors at once."""
+        from weft.spark.running import bind_with_spark  # noqa: PLC0415  imports pyspark
+
+        return bind_with_spark(self.spark, self._statements)
+
+    # -- the run
+
+    @property
+    def spark(self) -> SparkSession:
+        """The Spark session: the one given, or one made when it is first needed."""
+        if self._spark is None:
+            from weft.spark.session import build_session  # noqa: PLC0415  starts a JVM
+
+            self._spark = build_session(self._master, self._conf)
+        return self._spark
+
+    def start(self, trigger: str | None = None, once: bool = False, drain: bool = False) -> Self:
+        """Run the program; returns at once. `once`: what is there, then end; `drain`: answer all of it."""
+        if self._running is not None:
+            raise RunError("already-started", "this session is running", help="stop() it first")
+        if not self._program.queries:
+            raise QueryError("no-queries", "the program has no queries", help="add one with CREATE QUERY")
+        from weft.spark.running import Running  # noqa: PLC0415  imports pyspark
+
+        self._running = Running(
+            self.spark, self.home, self._statements, trigger=trigger, once=once, drain=drain
+        )
+        self._program = self._running.program
+        self._running.start()
+        return self
+
+    def wait(self, timeout: float | None = None) -> bool:
+        """Wait for the program to end; True when it has. Raises what ended it, if anything did."""
+        return self._run().wait(timeout)
+
+    def stop(self) -> None:
+        """End the run: batches under way are finished, answered and delivered."""
+        if self._running is not None:
+            self._running.stop()
+            self._running = None
+
+    def close(self) -> None:
+        """Stop the run, and Spark if this session made it."""
+        self.stop()
+        if self._own_spark and self._spark is not None:
+            self._spark.stop()
+            self._spark = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def status(self) -> Status:
+        """How the run stands."""
+        return self._run().status()
+
+    def _run(self) -> Running:
+        if self._running is None:
+            raise RunError("not-started", "this session is not running", help="start() it first")
+        return self._running
+
+    # -- answers
+
+    def table(self, name: str, version: int | None = None) -> pa.Table:
+        """All answers of a query so far, as an Arrow table; needs no Spark."""
+        from weft import results  # noqa: PLC0415  reads Parquet
+
+        found = list(results.tables(results.find(self.home, name, version)))
+        return pa.concat_tables(found) if found else self._empty(name)
+
+    def _empty(self, name: str) -> pa.Table:
+        """The answers of a query that has none yet: its columns, as far as their types are known."""
+        query = next(query for query in self._program.queries if query.name.lower() == name.lower())
+        items = parts(query).items
+        return pa.table({item.name: pa.array([], arrow_type(item.type)) for item in items})
+
+    def results(self, name: str, version: int | None = None) -> DataFrame:
+        """All answers of a query so far, as a Spark DataFrame."""
+        return self.spark.createDataFrame(self.table(name, version))
+
+    def verify(self, name: str) -> Verification:
+        """Compute the answers of a query again, from the committed input by plain Spark SQL, and compare."""
+        from weft.spark.verify import verify  # noqa: PLC0415  imports pyspark
+
+        return verify(self.spark, self.home, self._program, name)
+
+    def _repr_html_(self) -> str:
+        return f"<pre>{html.escape(str(self.explain()))}</pre>"
+
+
+def _without(
+    declared: list[CreateStream | CreateQuery], dropped: DropQuery
+) -> list[CreateStream | CreateQuery]:
+    names = [statement.name for statement in declared if isinstance(statement, CreateQuery)]
+    if dropped.name.lower() not in {name.lower() for name in names}:
+        raise QueryError(
+            "unknown-query",
+            f"there is no query `{dropped.name}`",
+            at=dropped.place,
+            help=nearest(dropped.name, names),
+        )
+    return [
+        statement
+        for statement in declared
+        if not (isinstance(statement, CreateQuery) and statement.name.lower() == dropped.name.lower())
+    ]

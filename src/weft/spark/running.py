@@ -1,0 +1,95 @@
+"""A program being run: its home, the runtime on it, its sinks, and Spark carrying it all."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from pyspark.sql import SparkSession
+
+from weft.engine.delivery import Delivery
+from weft.engine.report import report
+from weft.engine.runtime import Runtime
+from weft.engine.status import Status
+from weft.lang.statements import CreateQuery, CreateStream
+from weft.log.home import Home
+from weft.optimize.pipeline import optimize_program
+from weft.plan.bind import bind_program
+from weft.plan.nodes import Program
+from weft.spark.analyze import analyze
+from weft.spark.finish import finish
+from weft.spark.outlets import Outlets
+from weft.spark.runner import Runner
+from weft.spark.session import check_session
+
+Statements = Sequence[CreateStream | CreateQuery]
+
+
+class Running:
+    """A run of a program on its home, from `start` to `stop`."""
+
+    def __init__(
+        self,
+        spark: SparkSession,
+        home: Path,
+        statements: Statements,
+        *,
+        trigger: str | None,
+        once: bool,
+        drain: bool,
+    ) -> None:
+        check_session(spark)
+        self.spark = spark
+        self.program = bind_with_spark(spark, statements)
+        self.home = Home.open(home)
+        try:
+            self.runtime = Runtime(self.home, self.program, lambda jobs: finish(spark, jobs))
+            self.delivery = Delivery(self.home, self.runtime.answers)
+            self.outlets = Outlets(spark, self.runtime, self.delivery)
+            self.outlets.open_all()
+        except BaseException:
+            self.home.close()
+            raise
+        self.runner = Runner(
+            spark, self.runtime, self.delivery, self._report, trigger=trigger, once=once, drain=drain
+        )
+
+    def start(self) -> None:
+        self.runner.start()
+
+    def bind(self, statements: Statements) -> Program:
+        """The program with all types that Spark tells."""
+        return bind_with_spark(self.spark, statements)
+
+    def change(self, program: Program) -> None:
+        """Put another program in force at the next batch."""
+        self.runtime.change(program)
+        self.program = program
+        self.outlets.open_all()
+        self.outlets.end_gone(self.runtime.step_number)
+        self.runner.renew()
+
+    def wait(self, timeout: float | None) -> bool:
+        return self.runner.wait(timeout)
+
+    def stop(self) -> None:
+        self.runner.stop()
+        self.home.close()
+
+    def status(self) -> Status:
+        return report(self.runtime, self.delivery.status(), self.runner.pace())
+
+    def _report(self) -> None:
+        """Once a second: open what has come up, let go of what no sink needs, tell how it stands."""
+        self.outlets.open_dead(self.runtime.dead_keys())
+        self.runtime.release(self.delivery.least_position())
+        path = self.home.path / "status.json"
+        staged = path.with_suffix(".tmp")
+        staged.write_text(self.status().to_json())
+        staged.replace(path)
+
+
+def bind_with_spark(spark: SparkSession, statements: Statements) -> Program:
+    """The program bound with Spark's own analyzer where only Spark can tell a type; all errors at once."""
+    program = bind_program(statements)
+    return optimize_program(bind_program(statements, analyze(spark, program)))
