@@ -1,0 +1,1 @@
+"""The verbs of `weft`, a module each; `weft.cli` loads one when it is called."""

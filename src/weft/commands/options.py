@@ -1,0 +1,65 @@
+"""What several verbs have in common: the program file, the home, Spark's settings."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from weft.errors import QueryError, RunError
+from weft.times import MILLISECOND, duration
+
+program_argument = click.argument(
+    "program", type=click.Path(exists=True, dir_okay=False, readable=True, path_type=Path), metavar="PROGRAM"
+)
+
+home_option = click.option(
+    "--home",
+    type=click.Path(file_okay=False, path_type=Path),
+    metavar="DIR",
+    help="Where the program keeps its state and answers.  [default: .weft/<name of PROGRAM> beside PROGRAM]",
+)
+
+master_option = click.option("--master", metavar="URL", help="Spark master.  [default: local[*]]")
+
+
+def settings(ctx: click.Context, param: click.Parameter, given: tuple[str, ...]) -> dict[str, str]:
+    """`k=v` options as a mapping."""
+    for one in given:
+        if "=" not in one.strip("="):
+            raise click.BadParameter(f"{one!r} is not of the form key=value", ctx=ctx, param=param)
+    return {key.strip(): value.strip() for key, value in (one.split("=", 1) for one in given)}
+
+
+conf_option = click.option(
+    "--conf", metavar="K=V", multiple=True, callback=settings, help="A Spark setting; may be repeated."
+)
+
+
+class Interval(click.ParamType[str]):
+    """A length of time such as `1s`, `250ms` or `1 minute`, as Spark's triggers want it."""
+
+    name = "interval"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        length = duration(str(value))
+        if length is None or length % MILLISECOND:
+            self.fail(f"{value!r} is no interval in whole milliseconds; write 1s, 250ms or 1min", param, ctx)
+        return f"{length // MILLISECOND} milliseconds"
+
+
+def read(program: Path) -> str:
+    """The text of a program file."""
+    try:
+        return program.read_text(encoding="utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise QueryError(
+            "not-text", f"{program} is not UTF-8 text (byte {error.start})", help="save it as UTF-8"
+        ) from None
+    except OSError as error:
+        raise RunError("unreadable", f"{program} cannot be read: {error.strerror}") from None
+
+
+def home_beside(program: Path) -> Path:
+    return program.parent / ".weft" / program.stem

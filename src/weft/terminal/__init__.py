@@ -1,0 +1,1 @@
+"""What is shown on a terminal: figures, progress, the live board, reports."""
