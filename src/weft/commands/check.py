@@ -1,0 +1,35 @@
+"""`weft check`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from weft.commands.options import home_beside, master_option, program_argument, read
+from weft.session import Session
+
+
+@click.command("check")
+@program_argument
+@click.option(
+    "--spark", is_flag=True, help="Also ask Spark: types only it can tell, and whether sources can be read."
+)
+@master_option
+def command(program: Path, spark: bool, master: str | None) -> None:
+    """Find all errors of a program at once, each with its place and how to fix it.
+
+    Names, arity, aggregates and common types are checked without a JVM; `--spark` starts one and checks the
+    rest. Exit code 1 if there is an error.
+    """
+    session = Session(home=home_beside(program), master=master)
+    session.sql(read(program), file=str(program))
+    if spark:
+        with session:
+            session.check()
+    click.echo(f"{program}: ok, {_many(len(session.program.streams), 'stream', 'streams')}, ", nl=False)
+    click.echo(_many(len(session.program.queries), "query", "queries"))
+
+
+def _many(number: int, one: str, more: str) -> str:
+    return f"{number} {one if number == 1 else more}"

@@ -1,0 +1,51 @@
+"""`weft verify`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from weft.cli import CANNOT_RUN, DIFFERENT
+from weft.commands.options import conf_option, home_beside, home_option, master_option, program_argument, read
+from weft.session import Session
+
+_SHOWN = 10  # differences shown of each query
+
+
+@click.command("verify")
+@program_argument
+@click.argument("queries", nargs=-1, metavar="[QUERY]...")
+@home_option
+@master_option
+@conf_option
+def command(
+    program: Path, queries: tuple[str, ...], home: Path | None, master: str | None, conf: dict[str, str]
+) -> None:
+    """Recompute answers from exactly the committed input, by plain Spark batch SQL, and compare.
+
+    Without QUERY all queries are verified. Says so when a source cannot be read again.
+
+    \b
+    Exit codes: 0 equal; 3 cannot be verified; 4 a difference was found.
+    """
+    with Session(home=home or home_beside(program), master=master, conf=conf) as session:
+        session.sql(read(program), file=str(program))
+        names = queries or tuple(query.name for query in session.program.queries)
+        codes = [_verify(session, name) for name in names]
+    raise click.exceptions.Exit(max(codes, default=0))
+
+
+def _verify(session: Session, name: str) -> int:
+    found = session.verify(name)
+    counted = f"{found.windows:,} windows, {found.rows:,} rows"
+    if found.differences or (not found.equal and not found.note):
+        click.echo(f"{name}: DIFFERENT ({counted}), {len(found.differences)} differences")
+        for difference in found.differences[:_SHOWN]:
+            click.echo(f"  {difference}")
+        return DIFFERENT
+    if not found.equal:
+        click.echo(f"{name}: not verified: {found.note}")
+        return CANNOT_RUN
+    click.echo(f"{name}: equal, {counted}" + (f" ({found.note})" if found.note else ""))
+    return 0

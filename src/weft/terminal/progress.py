@@ -1,0 +1,197 @@
+"""Following a program while it runs: a line a second, a live board, or nothing; and stopping it cleanly.
+
+Ctrl-C once     the batch under way is finished, the answers are delivered, the program ends
+Ctrl-C twice    it ends at once; the next start goes on from the log
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from types import FrameType, TracebackType
+from typing import Protocol, Self
+
+import click
+
+from weft.engine.status import Status
+from weft.terminal.figures import clock, count, of_day, span
+from weft.terminal.pace import Pace, Rates, Totals, lag, troubles, watermark
+from weft.terminal.report import read_status
+
+POLL = 0.2  # seconds between looks at whether it has ended
+SHOW_SCREEN = b"\x1b[?1049l\x1b[?25h"  # back from the board to the terminal as it was, cursor shown
+
+
+class Running(Protocol):
+    """What is followed: a `weft.Session`."""
+
+    home: Path
+
+    def wait(self, timeout: float | None = None) -> bool: ...
+    def status(self) -> Status: ...
+    def stop(self) -> None: ...
+
+
+class Progress(Protocol):
+    """Something that shows how a program gets on."""
+
+    every: float  # seconds between reports
+
+    def __enter__(self) -> Self: ...
+    def __exit__(self, *exc: object) -> None: ...
+    def show(self, status: Status, elapsed: float) -> None: ...
+
+
+class Interrupts:
+    """The first Ctrl-C (or SIGTERM) is noted in `signal`; the second ends the process at once."""
+
+    def __init__(self) -> None:
+        self.signal = 0
+        self._before: dict[int, signal._HANDLER] = {}
+
+    def __enter__(self) -> Self:
+        for number in (signal.SIGINT, signal.SIGTERM):
+            self._before[number] = signal.getsignal(number)
+        self.listen()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, exc: BaseException | None, tb: TracebackType | None
+    ) -> None:
+        for number, handler in self._before.items():
+            signal.signal(number, handler)
+
+    def listen(self) -> None:
+        """Take the signals (again: a Spark context takes Ctrl-C for itself when it starts)."""
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, self._handle)
+
+    def _handle(self, number: int, frame: FrameType | None) -> None:
+        if self.signal:
+            if sys.stderr.isatty():
+                os.write(sys.stderr.fileno(), SHOW_SCREEN)
+            os._exit(128 + number)
+        self.signal = number
+
+
+class Silent:
+    every = 3600.0
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        pass
+
+    def show(self, status: Status, elapsed: float) -> None:
+        pass
+
+
+class Plain:
+    """One line a second on stderr, and a line for each thing that fails."""
+
+    every = 1.0
+
+    def __init__(self) -> None:
+        self._pace = Pace()
+        self._told: set[str] = set()
+
+    def __enter__(self) -> Self:
+        click.echo("starting Spark", err=True)
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        pass
+
+    def show(self, status: Status, elapsed: float) -> None:
+        for trouble in troubles(status):
+            if trouble not in self._told:
+                self._told.add(trouble)
+                click.echo(trouble, err=True)
+        click.echo(plain_line(status, self._pace.take(elapsed, status), elapsed), err=True)
+
+
+def plain_line(status: Status, rates: Rates, elapsed: float) -> str:
+    """`0:00:12  24,000 rows (2,013/s)  watermark 10:00:07 (5.00 s behind the clock)  ...`"""
+    totals = Totals.of(status)
+    reached = "no watermark yet"
+    behind = lag(status)
+    if behind is not None:
+        reached = f"watermark {of_day(watermark(status))} ({span(behind[0])} behind {behind[1]})"
+    parts = [
+        clock(elapsed),
+        f"{count(totals.rows)} rows ({count(rates.rows)}/s)",
+        reached,
+        f"{count(totals.windows)} windows",
+        f"{count(totals.answers)} answers ({count(rates.answers)}/s)",
+    ]
+    if status.latency_seconds:
+        parts.append(f"latency {span(status.latency_seconds)}")
+    parts += [
+        f"{count(number)} {what}"
+        for number, what in ((totals.late, "late"), (totals.dead, "dead"), (totals.bad, "bad rows"))
+        if number
+    ]
+    return "  ".join(parts)
+
+
+def follow(
+    running: Running,
+    start: Callable[[], object],
+    progress: Progress,
+    interrupts: Interrupts,
+    seconds: float | None = None,
+) -> tuple[Status, float]:
+    """Start a program and show its progress until it ends, Ctrl-C, or `seconds` have passed; then stop it.
+
+    Gives its last report and how long it ran. What it ended with, it raises.
+    """
+    try:
+        with progress:
+            try:
+                start()
+            finally:
+                interrupts.listen()
+            begun = time.monotonic()
+            _show_until_end(running, progress, interrupts, begun, seconds)
+        if interrupts.signal:
+            click.echo("stopping: finishing the batch under way (Ctrl-C again: at once)", err=True)
+        status = running.status()
+    finally:
+        running.stop()
+    return read_status(running.home) or status, time.monotonic() - begun
+
+
+def _show_until_end(
+    running: Running, progress: Progress, interrupts: Interrupts, begun: float, seconds: float | None
+) -> None:
+    due = 0.0
+    while not interrupts.signal and not running.wait(timeout=POLL):
+        elapsed = time.monotonic() - begun
+        if elapsed >= due:
+            due = elapsed - elapsed % progress.every + progress.every
+            progress.show(running.status(), elapsed)
+        if seconds is not None and elapsed >= seconds:
+            return
+
+
+def summary(status: Status, elapsed: float) -> str:
+    """What was done, in one line."""
+    totals = Totals.of(status)
+    text = (
+        f"{count(totals.rows)} rows in {span(elapsed)}: {count(totals.windows)} windows of "
+        f"{len(status.queries)} {'query' if len(status.queries) == 1 else 'queries'} answered with "
+        f"{count(totals.answers)} rows"
+    )
+    for number, what in (
+        (totals.late, "late"),
+        (totals.dead, "failing"),
+        (totals.bad, "unreadable or timeless"),
+    ):
+        if number:
+            text += f"; {count(number)} {what}"
+    return text

@@ -1,0 +1,129 @@
+"""The newest answers of some queries, read from the result store as they come."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from weft.engine.status import QueryStatus, Status
+from weft.plan.nodes import Program, Project, Query
+from weft.results import last, store
+from weft.terminal.board import Tick
+
+READS = 6  # queries looked up at a time: reading must not slow down what it reports on
+ROWS = 200  # rows looked at: the groups of the last window, or some of them
+
+
+@dataclass(frozen=True, slots=True)
+class Watched:
+    """A query on the board: the columns that name a group, and whether the rows of a window are in order."""
+
+    name: str
+    keys: tuple[str, ...]
+    ranked: bool
+
+
+def spread(program: Program, first: Sequence[str], most: int) -> tuple[Watched, ...]:
+    """The queries to watch: those named `first`, then others, evenly spread over the program."""
+    by_name = {query.name: query for query in program.queries if query.sink is None}
+    names = [name for name in first if name in by_name][:most]
+    others = [name for name in by_name if name not in names]
+    room = min(most - len(names), len(others))
+    names += [others[at * len(others) // room] for at in range(room)]
+    return tuple(_watched(by_name[name]) for name in names)
+
+
+def _watched(query: Query) -> Watched:
+    items = query.plan.items if isinstance(query.plan, Project) else ()
+    keys = tuple(
+        item.name for item in items if item.expr.sql.startswith("_k") and item.expr.sql[2:].isdigit()
+    )
+    return Watched(query.name, keys, bool(query.statement.select.order_by))
+
+
+@dataclass(slots=True)
+class Ticker:
+    """Keeps a tick for each watched query, and looks up a few that have new answers whenever it is asked."""
+
+    home: Path
+    watched: tuple[Watched, ...]
+    _ticks: dict[str, Tick] = field(default_factory=dict)
+    _answers: dict[str, int] = field(default_factory=dict)  # answers there were at the last look
+    _next: int = 0
+
+    def ticks(self, status: Status) -> tuple[Tick, ...]:
+        by_name = {query.name: query for query in status.queries}
+        reads = 0
+        for step in range(len(self.watched)):
+            one = self.watched[(self._next + step) % len(self.watched)]
+            query = by_name.get(one.name)
+            if query is None or self._answers.get(one.name) == query.answers:
+                continue
+            self._look(one, query)
+            reads += 1
+            if reads == READS:
+                self._next = (self._next + step + 1) % len(self.watched)
+                break
+        return tuple(self._ticks.get(one.name, Tick(one.name)) for one in self.watched)
+
+    def _look(self, one: Watched, query: QueryStatus) -> None:
+        found = last(store(self.home, one.name, query.version), ROWS)
+        if found is None or not found.num_rows:
+            return
+        before = self._ticks.get(one.name)
+        self._ticks[one.name] = newest(one, found, before)
+        self._answers[one.name] = query.answers
+
+
+def newest(one: Watched, answers: pa.Table, before: Tick | None) -> Tick:
+    """One row of the last window: the group shown before if it is there, else (or of a ranking) the first."""
+    window_end = None
+    if "window_end" in answers.column_names:
+        ends = answers.column("window_end")
+        answers = answers.filter(pc.equal(ends, ends[-1]))
+        window_end = ends[-1].cast(pa.timestamp("us", "UTC")).value
+    else:
+        answers = answers.slice(answers.num_rows - 1)
+    rows = answers.to_pylist()
+    row = next((r for r in rows if before and not one.ranked and _group(one, r) == before.group), rows[0])
+    hidden = {"window_start", "window_end", *one.keys}
+    values = tuple((name, _value(value)) for name, value in row.items() if name not in hidden)
+    return Tick(one.name, window_end, _group(one, row), values, _trend(before, _group(one, row), values))
+
+
+def _group(one: Watched, row: dict[str, Any]) -> str:
+    return " ".join(_value(row[key]) for key in one.keys if key in row)
+
+
+def _trend(before: Tick | None, group: str, values: tuple[tuple[str, str], ...]) -> int:
+    if before is None or before.group != group or not before.values or not values:
+        return 0
+    try:
+        was, now = (float(one[0][1].replace(",", "")) for one in (before.values, values))
+    except ValueError:
+        return 0
+    return (now > was) - (now < was)
+
+
+def _value(value: Any) -> str:
+    """Short, for the board: six significant digits of a fraction."""
+    match value:
+        case None:
+            return "null"
+        case bool():
+            return str(value).lower()
+        case int():
+            return f"{value:,}"
+        case float() | Decimal():
+            number = float(value)
+            return f"{number:,.2f}" if abs(number) >= 1000 else f"{number:.6g}"
+        case list():
+            return "[" + " ".join(map(_value, value)) + "]"
+        case _:
+            return str(value)
