@@ -107,12 +107,12 @@ def _partial_rows(plan: StreamPlan) -> list[tuple[str, ...]]:
     return [(_show_partial(partial), str(count)) for partial, count in readers.most_common()]
 
 
-def partials_of(plan: StreamPlan, tap: Tap) -> set[Partial]:
-    """The partials that one query reads."""
-    used = {plan.feeds[tap.feed].partials[tap.present]}
+def partials_of(plan: StreamPlan, tap: Tap) -> tuple[Partial, ...]:
+    """The partials that one query reads, each once."""
+    used = [plan.feeds[tap.feed].partials[tap.present]]
     for final in tap.finals:
-        used |= {plan.feeds[final.feed].partials[at] for at in final.partials}
-    return used
+        used += [plan.feeds[final.feed].partials[at] for at in final.partials]
+    return tuple(dict.fromkeys(used))
 
 
 def _method_rows(plan: StreamPlan) -> list[tuple[str, ...]]:
