@@ -40,9 +40,9 @@ WRITES = (
     "catalog.record",
     "ingest.expire",
     "answers.expire",
-    "sink.marker",
     "sink.position",
     "sink.tail",
+    "sink.seal",
 )
 DELETES = ("ingest.delete", "answers.delete", "snapshots.delete", "sink.delete")
 
@@ -116,6 +116,12 @@ def create_once(path: Path, chunks: Chunks, point: str) -> bool:
     return created
 
 
+def write_staged(path: Path, chunks: Chunks, point: str, sync: bool) -> None:
+    """Write a file that is to be renamed elsewhere; without `sync` it may not survive a loss of power."""
+    _put(path, chunks, point, sync)
+    fault(f"{point}.staged")
+
+
 @contextmanager
 def _staged(path: Path, chunks: Chunks, point: str) -> Iterator[Path]:
     staged = path.with_name(f"{path.name}.{secrets.token_hex(4)}.tmp")
@@ -128,7 +134,7 @@ def _staged(path: Path, chunks: Chunks, point: str) -> Iterator[Path]:
             staged.unlink()
 
 
-def _put(path: Path, chunks: Chunks, point: str) -> None:
+def _put(path: Path, chunks: Chunks, point: str, sync: bool = True) -> None:
     try:
         with open(path, "xb", buffering=1 << 20) as file:
             if "WEFT_FAULT" in os.environ and os.environ["WEFT_FAULT"].startswith(f"{point}.half"):
@@ -140,7 +146,8 @@ def _put(path: Path, chunks: Chunks, point: str) -> None:
             else:
                 file.writelines(chunks)
             file.flush()
-            os.fsync(file.fileno())
+            if sync:
+                os.fsync(file.fileno())
     except OSError:
         with suppress(OSError):
             path.unlink()

@@ -1,0 +1,88 @@
+"""The directory of a dataset: whose it is, what it holds, and from where a file can be moved into it."""
+
+from __future__ import annotations
+
+import os
+import re
+import secrets
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+
+from weft.errors import RunError
+from weft.log.durable import make_directory, read_record, record_chunks, sync_directory, writing
+
+MARKER = ".weft-sink.json"
+
+_PART = re.compile(r"part-(\d{12})\.(?:parquet|json|csv)(?:\.gz)?")
+
+
+def parts(directory: Path) -> dict[int, str]:
+    """The files of a dataset by their first step."""
+    matches = (_PART.fullmatch(entry.name) for entry in directory.iterdir())
+    return {int(match[1]): match[0] for match in matches if match}
+
+
+def take_dataset(directory: Path, owner: Mapping[str, str], known: bool) -> None:
+    """Make a directory the dataset of `owner`; refuse one that is another's.
+
+    One that is not marked and holds files is refused too, unless it is `known` to have been ours. Nothing
+    waits for the disk: that is for `sync_way`, when the first file is closed.
+    """
+    marker = directory / MARKER
+    with writing(directory):
+        directory.mkdir(parents=True, exist_ok=True)
+        if not marker.exists():
+            if not known:
+                _refuse_visible(directory)
+            marker.write_bytes(b"".join(record_chunks(owner)))
+    found = read_record(marker)
+    if found != owner:
+        whose = "this program" if found.get("home") == owner["home"] else "another program"
+        raise RunError(
+            "dataset-in-use",
+            f"{directory} already holds the answers of `{found.get('key')}` of {whose}",
+            help="give every query a path of its own, or remove that directory first",
+        )
+
+
+def sync_way(directory: Path) -> None:
+    """Make the way to a dataset durable."""
+    for path in (directory.parent, directory.parent.parent):
+        sync_directory(path)
+
+
+def _refuse_visible(directory: Path) -> None:
+    visible = [entry.name for entry in directory.iterdir() if not entry.name.startswith((".", "_"))]
+    if visible:
+        raise RunError(
+            "dataset-not-empty",
+            f"{directory} holds other files, such as {min(visible)}",
+            help="name an empty or new directory in the option 'path'",
+        )
+
+
+def staging_for(directory: Path, preferred: Path) -> Path:
+    """A directory from which a rename reaches the dataset: the preferred one, else one beside the dataset."""
+    beside = directory.parent / f".{directory.name}.weft-staging"
+    for candidate in (preferred, beside):
+        with suppress(OSError):
+            candidate.mkdir(exist_ok=True)
+            if _can_rename(candidate, directory):
+                return candidate
+    inside = directory / ".weft-staging"  # a mount of its own: nothing outside can be renamed into it
+    make_directory(inside)
+    return inside
+
+
+def _can_rename(source: Path, target: Path) -> bool:
+    name = f".{secrets.token_hex(6)}"
+    (source / name).touch()
+    try:
+        os.replace(source / name, target / name)
+        return True
+    except OSError:
+        return False
+    finally:
+        (source / name).unlink(missing_ok=True)
+        (target / name).unlink(missing_ok=True)

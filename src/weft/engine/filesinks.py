@@ -1,0 +1,374 @@
+"""File sinks: datasets of Parquet, JSON or CSV files that are complete and right at every moment.
+
+    dataset/   part-000000000000.parquet    closed: steps 0 to 571, never touched again
+               part-000000000572.parquet    the tail: steps 572 to now, replaced as a whole at every flush
+               .weft-sink.json              whose dataset this is; a dot makes it invisible to readers
+    home/delivery/   <key>.json             the position: which file is the tail, and which steps are sealed
+                     <key>-<step>.tail      the tail as it was sealed
+
+A file is named by its first step; the position names it before it exists, and after the one before it is
+complete and on the disk. A flush shows readers what has come, and does not wait for the disk. Sealing, less
+often, makes the tail so far durable in the home, and frees the answer log up to there. After a crash the tail
+is made again from what was sealed and the log behind it, under the same name: whatever was there is replaced,
+so nothing is doubled or lost. Files are staged outside the dataset and renamed into it: none is ever seen
+half-written.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import secrets
+import time
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from weft.engine.datasets import parts, staging_for, sync_way, take_dataset
+from weft.engine.sinkoptions import FileOptions, file_options
+from weft.engine.tails import WHOLE_ROW_GROUP, ParquetTail, Tail, TextTail, plain_table
+from weft.engine.textrows import csv_lines, json_lines
+from weft.log.durable import (
+    checksum,
+    damaged,
+    fault,
+    read_record,
+    record_chunks,
+    sync_directory,
+    write_file,
+    write_new,
+    write_staged,
+    writing,
+)
+from weft.log.home import Home, file_name
+from weft.times import Duration, Instant
+
+
+class FileSink:
+    """Appends the answers of one query to one dataset. Used by one thread, once attached to a home."""
+
+    def __init__(
+        self,
+        directory: str | Path,
+        format: str = "parquet",
+        options: Mapping[str, str] | None = None,
+        *,
+        retain: Duration | None = None,
+        watermark: Callable[[], Instant | None] = lambda: None,
+        wall: Callable[[], float] = time.time,
+    ) -> None:
+        self.directory = Path(directory).absolute()
+        self.resolved = os.path.realpath(self.directory)
+        self.options: FileOptions = file_options(format, options or {})
+        self._retain = retain
+        self._watermark = watermark
+        self._wall = wall
+
+    # -- where it stands
+
+    def attach(self, home: Home, key: str, first: int, now: float = 0.0, phase: float = 0.0) -> None:
+        """Take up the dataset where it was left. `first` is the oldest step that the answer log holds.
+
+        `phase`, from 0 to 1, spreads the flushes of many sinks over the flush interval.
+        """
+        self._home, self._key = home, key
+        self._position_path = home.directory("delivery") / f"{file_name(key)}.json"
+        known = self._position_path.exists()
+        self._owner = {"home": home.id, "key": key}
+        take_dataset(self.directory, self._owner, known)
+        if not known and parts(self.directory):
+            raise damaged(self._position_path, f"it is missing, but {self.directory} holds answers")
+        self._staging = staging_for(self.directory, home.directory("staging"))
+        self._flush_at = now + phase * self.options.flush
+        self._seal_at = now + (1 + phase) * self.options.seal_every
+        body = read_record(self._position_path) if known else _new_position(first)
+        self.missed: list[list[int]] = body["missed"]
+        self._closed: list[list[Any]] = body["closed"]  # name and newest window end, where there is a limit
+        self._resume(body)
+        self._drop_strays()
+        ahead = [name for step, name in sorted(parts(self.directory).items()) if step > self.first]
+        if ahead:
+            raise damaged(self._position_path, f"it is older than {self.directory / ahead[0]}")
+        if self._retain is not None:
+            self._adopt_unlisted()
+        self._is_named = known  # the position names the tail
+        self._is_way_synced = False
+        if self.position + 1 < first:
+            self._skip_to(first)
+
+    def _begin(self, first: int, opened: float) -> None:
+        self.first = first  # step of the tail
+        self.position = first - 1  # the last step added
+        self.flushed = first - 1  # the last step that readers see
+        self.durable = first - 1  # the last step that the answer log need not hold for this sink
+        self._opened = opened
+        self._tail: Tail | None = None
+        self._schema: Any = None
+        self._pending: list[Any] = []
+        self._rows = self._pending_bytes = 0
+        self._newest: Instant | None = None
+        self._sealed: list[Any] | None = None  # name, length, checksum, rows, newest window end
+        self._is_seen = True  # readers see all that has come
+
+    def _resume(self, body: Mapping[str, Any]) -> None:
+        """Go on with the tail as it was sealed; the steps after that come again from the answer log."""
+        self._begin(body["tail"], body["opened"] or self._wall())
+        self.position = self.durable = body["upto"]
+        self._sealed = body["sealed"]
+        if self._sealed is not None:
+            name, length, check, self._rows, self._newest = self._sealed
+            data = _read_sealed(self._position_path.parent / name, length, check)
+            self._tail = _new_tail(self.options)
+            self._schema = self._tail.load(data)
+            self._is_seen = False
+
+    def _skip_to(self, first: int) -> None:
+        """Close the tail as it is: the answer log does not hold what comes next."""
+        self.missed = [*self.missed, [self.position + 1, first - 1]]
+        self.flush(sync=True)
+        opened = self._wall()
+        self._save_position(first, first - 1, opened, None)
+        self._begin(first, opened)
+
+    @property
+    def nbytes(self) -> int:
+        """What the tail takes in memory, and about what a flush writes."""
+        return (self._tail.nbytes if self._tail is not None else 0) + self._pending_bytes
+
+    def _save_position(self, first: int, upto: int, opened: float, sealed: list[Any] | None) -> None:
+        self._home.check_owner()
+        body = {
+            "key": self._key,
+            "dataset": str(self.directory),
+            "tail": first,
+            "upto": upto,
+            "opened": opened,
+            "sealed": sealed,
+            "missed": self.missed,
+            "closed": self._closed,
+        }
+        write_file(self._position_path, record_chunks(body), "sink.position")
+        self._is_named = True
+        if self._sealed is not None and self._sealed != sealed:
+            with suppress(OSError):
+                (self._position_path.parent / self._sealed[0]).unlink()
+        self._sealed = sealed
+
+    # -- rows come in and become visible
+
+    def add(self, step: int, table: Any | None) -> None:
+        """Take the answers of a step; they are seen after the next flush."""
+        if table is not None and table.num_rows:
+            table = plain_table(table)
+            if self._rows >= self.options.roll_rows or not self._fits(table):
+                self.roll()
+            self._schema = table.schema
+            self._pending.append(table)
+            self._pending_bytes += table.nbytes
+            self._rows += table.num_rows
+            self._note_newest(table)
+            self._is_seen = False
+        self.position = step
+        if self._pending_bytes > self.options.pending_bytes:
+            self._encode()
+
+    def _fits(self, table: Any) -> bool:
+        return self._schema is None or bool(table.schema.equals(self._schema))
+
+    def tend(self, now: float, share: float, final: bool = False) -> None:
+        """Flush, seal or close the tail if it is time; `share`: the bytes a second that it may write."""
+        if self.is_due_to_roll():
+            self.roll()
+        elif final:
+            self.flush(sync=True)
+        else:
+            if now >= self._flush_at or self._is_seen:
+                written = self.flush()
+                self._flush_at = now + max(self.options.flush, written / share) if written else self._flush_at
+            if now >= self._seal_at:
+                self._seal_at = now + max(self.options.seal_every, 8 * self.seal() / share)
+
+    def flush(self, sync: bool = False) -> int:
+        """Let readers see what has come; returns the bytes written. `sync`: and have it on the disk."""
+        written = 0
+        if not self._is_seen or (sync and self._rows):
+            self._encode()
+            written = self._replace_tail(sync)
+        self.flushed = self.position
+        return written
+
+    def seal(self) -> int:
+        """Make the tail so far durable, so that the answer log need not be kept for it; returns its bytes."""
+        if self.durable == self.position:
+            return 0
+        sealed, written = self._sealed, 0
+        if self._rows != (sealed[3] if sealed is not None else 0):
+            self._encode()
+            sealed = self._write_sealed()
+            written = sealed[1]
+        self._save_position(self.first, self.position, self._opened, sealed)
+        self.durable = self.position
+        return written
+
+    def _write_sealed(self) -> list[Any]:
+        assert self._tail is not None
+        chunks = self._tail.chunks()
+        name = f"{file_name(self._key)}-{self.position:012d}.tail"
+        (self._position_path.parent / name).unlink(missing_ok=True)  # of a seal that failed half-way
+        write_new(self._position_path.parent / name, chunks, "sink.seal")
+        return [name, sum(map(len, chunks)), checksum(chunks), self._rows, self._newest]
+
+    def is_due_to_roll(self) -> bool:
+        """Whether the tail is old enough to be closed; a large one sooner, as every flush writes it all."""
+        age = self._wall() - self._opened
+        return age >= self.options.roll_every or (
+            self.nbytes >= self.options.large_bytes and age >= self.options.roll_every * 0.4
+        )
+
+    def roll(self) -> None:
+        """Close the tail; the steps after it go into a new file."""
+        if self._rows:
+            self._encode()
+            assert self._tail is not None
+            self._tail.compact()
+            self._replace_tail(sync=True)
+            if self._retain is not None and self._part_name() not in (name for name, _ in self._closed):
+                self._closed = [*self._closed, [self._part_name(), self._newest]]
+        self._expire()
+        opened = self._wall()
+        self._save_position(self.position + 1, self.position, opened, None)
+        self._begin(self.position + 1, opened)
+
+    def give_up(self) -> None:
+        """Keep what has come for another time; the answer log need not be held for this sink any longer."""
+        self.seal()
+        self._tail = None
+
+    def _encode(self) -> None:
+        if not self._pending:
+            return
+        if self._tail is None:
+            self._tail = _new_tail(self.options)
+        table = pa.concat_tables(self._pending)
+        for offset in range(0, table.num_rows, WHOLE_ROW_GROUP):
+            self._tail.add(table.slice(offset, WHOLE_ROW_GROUP))
+        self._pending, self._pending_bytes = [], 0
+
+    def _replace_tail(self, sync: bool) -> int:
+        assert self._tail is not None
+        self._home.check_owner()
+        if not self._is_named:
+            self._save_position(self.first, self.durable, self._opened, None)
+        chunks = self._tail.chunks()
+        staged = self._staging / f"{secrets.token_hex(6)}.staged"
+        path = self.directory / self._part_name()
+        fault("sink.tail.before")
+        if not self.directory.exists():
+            take_dataset(self.directory, self._owner, known=True)
+            self._is_way_synced = False
+        with writing(path):
+            try:
+                write_staged(staged, chunks, "sink.tail", sync)
+                os.replace(staged, path)
+            finally:
+                with suppress(FileNotFoundError):
+                    staged.unlink()
+            self.flushed, self._is_seen = self.position, True
+            if sync:
+                sync_directory(self.directory)
+                self._sync_way()
+        fault("sink.tail.after")
+        return sum(map(len, chunks))
+
+    def _sync_way(self) -> None:
+        if not self._is_way_synced:
+            sync_way(self.directory)
+            self._is_way_synced = True
+
+    def _part_name(self) -> str:
+        return f"part-{self.first:012d}{self.options.extension}"
+
+    def _drop_strays(self) -> None:
+        """Delete what a crash left of sealing."""
+        stray = re.compile(re.escape(file_name(self._key)) + r"-\d{12}\.tail")
+        for entry in self._position_path.parent.iterdir():
+            if stray.fullmatch(entry.name) and (self._sealed is None or entry.name != self._sealed[0]):
+                with suppress(OSError):
+                    entry.unlink()
+
+    # -- old answers go
+
+    def _note_newest(self, table: Any) -> None:
+        if self._retain is not None:
+            newest = _newest_end(table)
+            newest = self._watermark() if newest is None else newest
+            self._newest = max((at for at in (self._newest, newest) if at is not None), default=None)
+
+    def _expire(self) -> None:
+        """Delete closed files whose newest window is older than is to be kept."""
+        watermark = self._watermark()
+        if self._retain is None or watermark is None:
+            return
+        bound = watermark - self._retain
+        gone = [name for name, newest in self._closed if newest is not None and newest < bound]
+        if gone:
+            fault("sink.delete.before")
+            for at, name in enumerate(gone):
+                (self.directory / name).unlink(missing_ok=True)
+                if at == 0:
+                    fault("sink.delete.half")
+            fault("sink.delete.after")
+            self._closed = [entry for entry in self._closed if entry[0] not in gone]
+
+    def _adopt_unlisted(self) -> None:
+        """Learn the age of files that were closed before there was a limit."""
+        listed = {name for name, _ in self._closed}
+        for step, name in sorted(parts(self.directory).items()):
+            if step < self.first and name not in listed and name.endswith(".parquet"):
+                self._closed.append([name, _newest_in_file(self.directory / name)])
+
+
+def _new_position(first: int) -> dict[str, Any]:
+    return {"tail": first, "upto": first - 1, "opened": None, "sealed": None, "missed": [], "closed": []}
+
+
+def _new_tail(options: FileOptions) -> Tail:
+    match options.format:
+        case "parquet":
+            return ParquetTail(options.compression)
+        case "json":
+            return TextTail(lambda table, _: json_lines(table), options.compression == "gzip")
+        case _:
+            return TextTail(
+                lambda table, first: csv_lines(table, first and options.header, options.separator),
+                options.compression == "gzip",
+            )
+
+
+def _read_sealed(path: Path, length: int, check: str) -> bytes:
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise damaged(path, error.strerror or str(error)) from error
+    if len(data) != length or checksum([data]) != check:
+        raise damaged(path, "its checksum does not match")
+    return data
+
+
+def _newest_end(table: Any) -> Instant | None:
+    if "window_end" not in table.schema.names or not pa.types.is_timestamp(
+        table.schema.field("window_end").type
+    ):
+        return None
+    newest = pc.max(table.column("window_end"))
+    return int(newest.value) if newest.is_valid else None
+
+
+def _newest_in_file(path: Path) -> Instant | None:
+    names = pq.read_schema(path).names
+    return _newest_end(pq.read_table(path, columns=["window_end"])) if "window_end" in names else None
