@@ -6,7 +6,7 @@ last one grows: it is replaced as a whole by one that begins with the same rows.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
@@ -19,6 +19,7 @@ import pyarrow.parquet as pq
 
 from weft.engine.sinkoptions import FORMATS, FileOptions, file_options
 from weft.errors import RunError, nearest
+from weft.kernels.columns import arrow_type
 from weft.lang.parse import parse_program
 from weft.lang.statements import CreateQuery, Sink
 from weft.log.catalog import Catalog, QueryVersion
@@ -78,10 +79,9 @@ def _dataset(home: Path, query: QueryVersion) -> Dataset:
             f"the answers of `{query.name}` go INTO {sink.format}, weft keeps none of them",
             help="read them there, or leave out INTO: the result store keeps them",
         )
-    position = (
-        home / "delivery" / f"{file_name(query.key)}.json"
-    )  # says where in full; options may be relative
-    options = dict(sink.options)
+    # The path in the options may be relative; the sink's own record says it in full.
+    position = home / "delivery" / f"{file_name(query.key)}.json"
+    options = {name.lower(): value for name, value in sink.options}
     directory = read_record(position)["dataset"] if position.exists() else options["path"]
     return Dataset(query.name, query.version, Path(directory), file_options(sink.format, options))
 
@@ -97,6 +97,13 @@ def tables(dataset: Dataset) -> Iterator[pa.Table]:
     for file in dataset.files():
         for piece in _open(file, dataset.options):
             yield piece()
+
+
+def all_answers(dataset: Dataset, columns: Mapping[str, str | None]) -> pa.Table:
+    """All answers as one table; if there are none yet, an empty one with these columns and Spark types."""
+    found = list(tables(dataset))
+    empty = {name: pa.array([], arrow_type(kind)) for name, kind in columns.items()}
+    return pa.concat_tables(found, promote_options="permissive") if found else pa.table(empty)
 
 
 def last(dataset: Dataset, rows: int) -> pa.Table | None:

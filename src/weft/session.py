@@ -15,10 +15,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
-import pyarrow as pa
-
 from weft.errors import QueryError, RunError, nearest
-from weft.kernels.columns import arrow_type
 from weft.lang.parse import parse_program
 from weft.lang.printer import print_statement
 from weft.lang.statements import (
@@ -39,6 +36,7 @@ from weft.share.nodes import SharedPlan
 from weft.share.parts import parts
 
 if TYPE_CHECKING:
+    import pyarrow as pa
     from pyspark.sql import DataFrame, SparkSession
 
     from weft.engine.status import Status
@@ -136,7 +134,7 @@ class Session:
         if self._spark is None:
             from weft.spark.session import build_session  # noqa: PLC0415  starts a JVM
 
-            self._spark = build_session(self._master, self._conf)
+            self._spark = build_session(self._master or "local[*]", self._conf)
         return self._spark
 
     def start(self, trigger: str | None = None, once: bool = False, drain: bool = False) -> Self:
@@ -192,16 +190,11 @@ class Session:
 
     def table(self, name: str, version: int | None = None) -> pa.Table:
         """All answers of a query so far, as an Arrow table; needs no Spark."""
-        from weft import results  # noqa: PLC0415  reads Parquet
+        from weft import results  # noqa: PLC0415  Arrow is not needed before
 
-        found = list(results.tables(results.find(self.home, name, version)))
-        return pa.concat_tables(found) if found else self._empty(name)
-
-    def _empty(self, name: str) -> pa.Table:
-        """The answers of a query that has none yet: its columns, as far as their types are known."""
-        query = next(query for query in self._program.queries if query.name.lower() == name.lower())
-        items = parts(query).items
-        return pa.table({item.name: pa.array([], arrow_type(item.type)) for item in items})
+        queries = (query for query in self._program.queries if query.name.lower() == name.lower())
+        columns = {item.name: item.type for query in queries for item in parts(query).items}
+        return results.all_answers(results.find(self.home, name, version), columns)
 
     def results(self, name: str, version: int | None = None) -> DataFrame:
         """All answers of a query so far, as a Spark DataFrame."""

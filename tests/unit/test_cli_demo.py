@@ -154,10 +154,10 @@ def test_it_ends_by_itself_and_says_what_to_try_next(tmp_path, monkeypatch) -> N
     assert session.calls[1:] == [("start", {"trigger": demo.TRIGGER}), "stop", "close"]
     lines = result.stdout.splitlines()
     assert lines[0].startswith("84,000 rows in ")
-    assert "63 partial aggregates instead of 412, 163 x fewer updates" in lines[1]
+    assert "63 partials, not 412; 163 x fewer updates" in lines[1]
     assert lines[2] == f"answers: {tmp_path / 'results'}"
-    assert lines[-3] == f"  weft results vwap_1m --home {tmp_path} --last 10"
-    explained = Path(lines[-2].split()[2])
+    assert lines[-4] == f"  weft results vwap_1m --home {tmp_path} --last 10"
+    explained = Path(lines[-3].split()[2])
     assert explained.exists()
 
 

@@ -137,6 +137,12 @@ def test_run_starts_as_told_and_says_where_the_answers_are(program, made) -> Non
     assert "answers: .weft/app/results" in result.stdout
 
 
+def test_where_the_dead_letters_are_is_said_if_there_are_some(program, made) -> None:
+    assert "dead letters" not in weft("run", program, "--once").stdout
+    made.session.reports = [a_status(queries=(a_query(dead=1),))]
+    assert "dead letters: .weft/app/dead" in weft("run", program, "--once").stdout
+
+
 def test_where_says_where_into_sends_answers(program, made) -> None:
     sink = SimpleNamespace(format="parquet", options=(("path", "out/highs"),))
     made.session.program = SimpleNamespace(queries=(SimpleNamespace(name="highs", sink=sink),))

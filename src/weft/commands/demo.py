@@ -95,8 +95,8 @@ def ending(status: Status, seconds: float, home: Path) -> str:
     if status.row_updates_shared and status.partials_shared:
         fewer = times(status.row_updates_apart / status.row_updates_shared)
         lines.append(
-            f"sharing: {count(status.partials_shared)} partial aggregates instead of "
-            f"{count(status.partials_apart)}, {fewer} fewer updates per row than with window()"
+            f"sharing: {count(status.partials_shared)} partials, not {count(status.partials_apart)}; "
+            f"{fewer} fewer updates per row"
         )
     query = max(status.queries, key=lambda one: (one.name in SHOWN, one.answers)).name
     lines += [
@@ -105,6 +105,7 @@ def ending(status: Status, seconds: float, home: Path) -> str:
         "Try next:",
         f"  weft results {query} --home {home} --last 10",
         f"  weft explain {shipped()} {query}",
-        f"  cp {shipped()} app.sql && weft run app.sql     change FROM to your stream, add queries",
+        f"  cp {shipped()} app.sql     change FROM to your stream; then",
+        "  weft run app.sql",
     ]
     return "\n".join(lines)

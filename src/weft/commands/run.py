@@ -20,7 +20,7 @@ from weft.commands.options import (
 from weft.engine.status import Status
 from weft.session import Session
 from weft.terminal.live import Live
-from weft.terminal.pace import troubles
+from weft.terminal.pace import Totals, troubles
 from weft.terminal.progress import Interrupts, Plain, Progress, Silent, follow, summary
 
 
@@ -114,6 +114,9 @@ def where(status: Status, session: Session) -> str:
         lines.append(
             f"answers: {session.home / 'results'}    see them with: weft results QUERY --home {session.home}"
         )
+    totals = Totals.of(status)
+    if totals.dead or totals.bad:
+        lines.append(f"dead letters: {session.home / 'dead'}")
     for query in sent:
         assert query.sink is not None
         path = dict(query.sink.options).get("path", "")
