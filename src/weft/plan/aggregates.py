@@ -9,7 +9,7 @@ from sqlglot import exp
 from weft.errors import Place, QueryError, nearest
 from weft.lang.expressions import expr, place_of
 from weft.lang.statements import Expr
-from weft.plan.calls import wrong_count
+from weft.plan.calls import name_in, wrong_count
 from weft.plan.coercion import (
     bounded,
     decimal_parts,
@@ -37,9 +37,17 @@ _ARITY: dict[str, tuple[int, int | None]] = {
 _DISTINCT_MEANS_NOTHING = frozenset(("min", "max", "bool_and", "bool_or", "approx_count_distinct"))
 _NUMBERS = frozenset(("sum", "avg", "var_pop", "var_samp", "stddev_pop", "stddev_samp"))
 _BOOLEANS = frozenset(("bool_and", "bool_or"))
-_SAME_TYPE = frozenset(("min", "max", "first", "last", "min_by", "max_by"))
+SAME_TYPE = frozenset(("min", "max", "first", "last", "min_by", "max_by"))
 _BIGINTS = frozenset(("count_star", "count", "count_distinct", "approx_count_distinct"))
 _TIMES = ("date", "timestamp", "timestamp_ntz")
+_INSTEAD = {
+    "median": "approx_percentile(x, 0.5)",
+    "percentile": "approx_percentile",
+    "any_value": "first or last",
+    "collect_set": "count(DISTINCT x)",
+    "try_sum": "sum",
+    "try_avg": "avg",
+}
 _DEFAULT_ACCURACY = 10_000
 _DEFAULT_DEVIATION = 0.05
 
@@ -70,7 +78,7 @@ def bind_aggregation(tree: exp.Expr, name: str, rows: Rows, place: Place | None)
         _refuse_inside(filter)
         rows.check_condition(filter, "FILTER" if call.filter is not None else call.name.upper())
     types = tuple(rows.type(arg) for arg in args)
-    _check_types(parts.function, call.name, args, types, at)
+    _check_types(parts.function, args, types, at)
     type = result_type(parts.function, types, parts.params)
     return Aggregation(
         name, parts.function, args, filter, parts.params, parts.ignore_nulls, types, type, place=at
@@ -92,7 +100,7 @@ def result_type(function: str, arg_types: tuple[str | None, ...], params: Params
     if function in _BOOLEANS:
         return "boolean"
     type = arg_types[0]
-    if function in _SAME_TYPE:
+    if function in SAME_TYPE:
         return type
     if function == "approx_percentile":
         return type if type is None or not isinstance(params[0], tuple) else f"array<{type}>"
@@ -131,12 +139,11 @@ def _checked(call: Call, at: Place | None) -> Call:
             at=at,
             help="leave it out; it belongs to FIRST and LAST",
         )
-    if any(isinstance(arg, exp.Star) or arg.find(exp.Star) for arg in call.args) and (
-        function != "count" or call.distinct or not isinstance(call.args[0], exp.Star)
-    ):
+    counts_rows = function == "count" and not call.distinct and call.args == (exp.Star(),)
+    if any(isinstance(arg, exp.Star) or arg.is_star for arg in call.args) and not counts_rows:
         raise QueryError(
             "star-argument",
-            f"`*` cannot stand in `{call.name}` here",
+            f"`*` cannot stand in this `{function}`",
             at=at,
             help="name a column; COUNT(*) counts rows",
         )
@@ -144,12 +151,12 @@ def _checked(call: Call, at: Place | None) -> Call:
 
 
 def _not_supported(name: str, at: Place | None) -> QueryError:
-    ours = sorted({*AGGREGATES})
+    instead = _INSTEAD.get(name)
     return QueryError(
         "unsupported-aggregate",
-        f"weft does not compute `{name}` over windows",
-        at=at,
-        because=nearest(name, ours),
+        f"weft does not compute `{name}`",
+        at=name_in(at, name),
+        because=f"use {instead}" if instead else nearest(name, AGGREGATES),
         help="it computes " + ", ".join(sorted(set(AGGREGATES.values()))),
     )
 
@@ -202,52 +209,58 @@ def _both(filter: exp.Expr | None, predicate: exp.Expr) -> exp.Expr:
 
 def _flag(tree: exp.Expr, name: str, at: Place | None) -> bool:
     if not isinstance(tree, exp.Boolean):
-        raise _bad_constant(f"the second argument of `{name}` must be TRUE or FALSE", at)
+        raise _bad_constant(
+            f"the second argument of `{name}` must be TRUE or FALSE", at, f"{name}(x, TRUE) to ignore nulls"
+        )
     return bool(tree.this)
 
 
-def _number(tree: exp.Expr, what: str, at: Place | None) -> float:
+def _number(tree: exp.Expr, what: str, at: Place | None, example: str) -> float:
     text = number_text(tree)
     if text is None:
-        raise _bad_constant(f"{what} must be a number written out", at)
+        raise _bad_constant(f"{what} must be a number written out", at, example)
     return float(text)
 
 
 def _deviation(rest: tuple[exp.Expr, ...], at: Place | None) -> float:
-    found = _number(rest[0], "the relative standard deviation", at) if rest else _DEFAULT_DEVIATION
+    what, example = "the relative standard deviation", "approx_count_distinct(x, 0.02)"
+    found = _number(rest[0], what, at, example) if rest else _DEFAULT_DEVIATION
     if not 0 < found < 1:
-        raise _bad_constant("the relative standard deviation must lie between 0 and 1", at)
+        raise _bad_constant(f"{what} must lie between 0 and 1", at, example)
     return found
 
 
 def _percentages(tree: exp.Expr, at: Place | None) -> float | tuple[float, ...]:
+    example = "approx_percentile(x, 0.95), or approx_percentile(x, array(0.5, 0.95))"
     call = call_of(tree)
     many = call is not None and call.name == "array"
-    found = tuple(_number(one, "the percentage", at) for one in (call.args if call and many else [tree]))
+    trees = call.args if call is not None and many else (tree,)
+    found = tuple(_number(one, "a percentage", at, example) for one in trees)
     if not found or not all(0 <= one <= 1 for one in found):
-        raise _bad_constant("a percentage must lie between 0 and 1", at)
+        raise _bad_constant("a percentage must lie between 0 and 1", at, example)
     return found if many else found[0]
 
 
 def _accuracy(rest: tuple[exp.Expr, ...], at: Place | None) -> int:
-    accuracy = _number(rest[0], "the accuracy", at) if rest else _DEFAULT_ACCURACY
+    example = "approx_percentile(x, 0.95, 10000)"
+    accuracy = _number(rest[0], "the accuracy", at, example) if rest else _DEFAULT_ACCURACY
     if accuracy < 1 or accuracy != int(accuracy):
-        raise _bad_constant("the accuracy must be a whole number of at least 1", at)
+        raise _bad_constant("the accuracy must be a whole number of at least 1", at, example)
     return int(accuracy)
 
 
-def _bad_constant(what: str, at: Place | None) -> QueryError:
-    return QueryError("bad-constant", what, at=at)
+def _bad_constant(what: str, at: Place | None, example: str) -> QueryError:
+    return QueryError("bad-constant", what, at=at, help=f"for instance {example}")
 
 
 def _check_types(
-    function: str, name: str, args: tuple[Expr, ...], types: tuple[str | None, ...], at: Place | None
+    function: str, args: tuple[Expr, ...], types: tuple[str | None, ...], at: Place | None
 ) -> None:
     for arg, type in zip(args, types):
         if not is_supported(type):
             raise QueryError(
                 "unsupported-type",
-                f"`{name}` of a value of type {type} is not supported",
+                f"`{function}` of a value of type {type} is not supported",
                 at=arg.place or at,
                 help="aggregate numbers, strings, booleans, dates or timestamps",
             )
@@ -255,17 +268,19 @@ def _check_types(
     if first is None:
         return
     if function in _NUMBERS and not is_numeric(first):
-        raise _wrong_type(name, "numbers", first, args[0], at)
+        raise _wrong_type(function, "numbers", first, args[0], at)
     if function in _BOOLEANS and first != "boolean":
-        raise _wrong_type(name, "booleans", first, args[0], at)
+        raise _wrong_type(function, "conditions", first, args[0], at)
     if function == "approx_percentile" and not (is_numeric(first) or first in _TIMES):
-        raise _wrong_type(name, "numbers, dates or timestamps", first, args[0], at)
+        raise _wrong_type(function, "numbers, dates or timestamps", first, args[0], at)
 
 
-def _wrong_type(name: str, wanted: str, type: str, arg: Expr, at: Place | None) -> QueryError:
+def _wrong_type(function: str, wanted: str, type: str, arg: Expr, at: Place | None) -> QueryError:
     help = {
-        "string": f"convert it: {name}(CAST({arg.sql} AS DOUBLE))",
+        "string": f"convert it: CAST({arg.sql} AS DOUBLE)",
         "boolean": f"count the rows for which it holds: COUNT_IF({arg.sql})",
-    }.get(type, "")
-    what = f"`{name}` is for {wanted}, but `{arg.sql}` is of type {type}"
+    }.get(type, "convert it to a number, for instance with unix_timestamp")
+    if wanted == "conditions":
+        help = "compare it with something"
+    what = f"`{function}` is for {wanted}, but `{arg.sql}` is of type {type}"
     return QueryError("wrong-type", what, at=arg.place or at, help=help)

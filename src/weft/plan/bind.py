@@ -9,12 +9,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from weft.errors import Place, QueryError, nearest
-from weft.lang.statements import ColumnDef, CreateQuery, CreateStream, DropQuery, Explain, Statement
+from weft.lang.statements import ColumnDef, CreateQuery, CreateStream, DropQuery, Explain, Expr, Statement
 from weft.plan.bind_query import bind_query
 from weft.plan.nodes import Column, Program, Query, Stream
 from weft.plan.problems import Problems
 from weft.plan.rows import Rows, refuse_aggregates
-from weft.plan.scope import Scope, resolve
+from weft.plan.scope import Scope, names_in, resolve
 
 
 def bind_program(statements: Iterable[Statement], types: Mapping[str, str] | None = None) -> Program:
@@ -114,7 +114,7 @@ def _stream_of(statement: CreateQuery, streams: Mapping[str, Stream | None]) -> 
             f"there is no stream `{source.stream}`",
             at=source.place,
             because=nearest(source.stream, [stream.name for stream in streams.values() if stream]),
-            help=f"declared are {names}" if names else "declare it with CREATE STREAM",
+            help=f"declared streams: {names}" if names else "declare it with CREATE STREAM",
         )
     return streams[source.stream.lower()]
 
@@ -127,7 +127,7 @@ def bind_stream(statement: CreateStream, told: Mapping[str, str]) -> Stream:
     definitions: list[ColumnDef] = []
     columns: dict[str, Column] = {}
     for made in statement.columns:
-        bound = problems.attempt(_bind_column, made, rows, definitions)
+        bound = problems.attempt(_bind_column, made, rows, definitions, statement)
         if bound is not None:
             definitions.append(bound)
             columns[bound.name] = Column(
@@ -140,11 +140,14 @@ def bind_stream(statement: CreateStream, told: Mapping[str, str]) -> Stream:
     return Stream(statement.name, tuple(columns.values()), declared)
 
 
-def _bind_column(made: ColumnDef, rows: Rows, before: Sequence[ColumnDef]) -> ColumnDef:
+def _bind_column(
+    made: ColumnDef, rows: Rows, before: Sequence[ColumnDef], statement: CreateStream
+) -> ColumnDef:
     """A computed column over columns that are read; those computed before it are replaced by theirs."""
     if made.expr is None:
         return made
     aliases = {other.name.lower(): other.expr.tree for other in before if other.expr is not None}
+    _check_order(made, made.expr, set(aliases), statement)
     resolved = resolve(made.expr, rows.scope, aliases)
     refuse_aggregates(
         resolved, "misplaced-aggregate", f"column `{made.name}` cannot be an aggregate",
@@ -152,6 +155,19 @@ def _bind_column(made: ColumnDef, rows: Rows, before: Sequence[ColumnDef]) -> Co
     )  # fmt: skip
     rows.check(resolved)
     return replace(made, expr=resolved)
+
+
+def _check_order(made: ColumnDef, source: Expr, before: set[str], statement: CreateStream) -> None:
+    """Raise where a computed column uses another that is computed after it, or itself."""
+    computed = {other.name.lower() for other in statement.columns if other.expr is not None}
+    for name in sorted(names_in(source)):
+        if name.lower() in computed - before:
+            raise QueryError(
+                "computed-later",
+                f"column `{made.name}` cannot use `{name}`, which is not computed before it",
+                at=made.place,
+                help=f"declare `{name}` first" if name.lower() != made.name.lower() else "use other columns",
+            )
 
 
 def _time_column(statement: CreateStream, columns: Mapping[str, Column]) -> str:
@@ -168,10 +184,11 @@ def _time_column(statement: CreateStream, columns: Mapping[str, Column]) -> str:
         )
     found = columns.get(declared[name])  # None: it is wrong in itself and has been reported
     if found is not None and found.type not in (None, "timestamp"):
+        made = next(made for made in statement.columns if made.name == found.name)
         raise QueryError(
             "time-column-type",
             f"the event time `{found.name}` is of type {found.type}, not TIMESTAMP",
-            at=statement.place,
+            at=made.place or statement.place,
             help=_time_help(found),
         )
     return declared[name]

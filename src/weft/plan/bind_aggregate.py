@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -18,6 +19,7 @@ from weft.plan.opens import above_types, stand_in
 from weft.plan.problems import Problems, raise_all
 from weft.plan.rows import Rows, refuse_aggregates, refuse_window_columns
 from weft.plan.scope import WINDOW_COLUMNS, column, resolve
+from weft.plan.show import show_aggregation
 from weft.plan.types import infer
 
 
@@ -27,6 +29,8 @@ def bind_aggregate(statement: CreateQuery, rows: Rows, items: Sequence[Meant], w
     window = problems.attempt(_window, statement)
     keys = _bind_keys(select.group_by, items, rows, problems)
     problems.attempt(_check_emit_empty, statement)
+    if len(keys) < len(select.group_by) and problems.found:
+        problems.raise_any()  # what depends on a wrong key is not worth reporting
     grouping = Grouping(keys, rows)
     lifted = [problems.attempt(grouping.above, item.expr) for item in items]
     having = problems.attempt(_lift, select.having, items, rows, grouping) if select.having else None
@@ -60,13 +64,26 @@ class _Above:
         return found
 
     def check(self, source: Expr) -> None:
-        raise_all([*call_problems(source), *type_problems(source, above_types(self.aggregate))])
+        problems = [*call_problems(source), *type_problems(source, above_types(self.aggregate))]
+        raise_all(self._in_words(problem) for problem in problems)
 
     def check_condition(self, source: Expr, clause: str) -> None:
         self.check(source)
         problem = not_boolean(source, self.type(source), clause)
         if problem is not None:
-            raise problem
+            raise self._in_words(problem)
+
+    def _in_words(self, error: QueryError) -> QueryError:
+        """The error with keys and aggregates as their author knows them: `SUM(qty)`, not `_a0`."""
+        words = {key.name: key.expr.sql for key in self.aggregate.keys}
+        words |= {made.name: show_aggregation(made) for made in self.aggregate.aggregations}
+
+        def told(text: str) -> str:
+            return re.sub(r"\b_[ak]\d+\b", lambda name: words.get(name[0], name[0]), text)
+
+        return QueryError(
+            error.code, told(error.what), at=error.at, because=error.because, help=told(error.help)
+        )
 
 
 def _bind_above(

@@ -17,7 +17,7 @@ from weft.plan.bind_aggregate import bind_aggregate
 from weft.plan.functions import is_aggregate
 from weft.plan.items import Meant, bind_items
 from weft.plan.nodes import Filter, Named, Plan, Project, Query, Scan, Stream
-from weft.plan.problems import Problems
+from weft.plan.problems import Problems, raise_all
 from weft.plan.rows import Rows, refuse_aggregates
 from weft.plan.scope import Scope, resolve
 
@@ -59,11 +59,10 @@ def _aggregates(select: Select, items: Sequence[Meant]) -> bool:
 
 def _bind_standing(statement: CreateQuery, rows: Rows, items: Sequence[Meant], where: Expr | None) -> Plan:
     select, problems = statement.select, Problems()
-    for problem in _wrong_without_aggregate(statement):
-        problems.add(problem)
     for item in items:
         problems.attempt(rows.check, item.expr)
-    problems.raise_any()
+    problems.raise_any()  # a misspelt aggregate is why there seems to be none
+    raise_all(_wrong_without_aggregate(statement))
     plan: Plan = Scan(rows.scope.stream, rows.scope.columns, select.source.place)
     if where is not None:
         plan = Filter(plan, where, where.place)

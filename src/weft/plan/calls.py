@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from sqlglot import exp
 
@@ -86,12 +87,19 @@ def _count(least: int, most: int | None) -> str:
     return f"{least} to {most} arguments"
 
 
+def name_in(at: Place | None, name: str) -> Place | None:
+    """The name of the function that is called at this place, without its arguments."""
+    if at is None or not at.source[at.column - 1 :].lower().startswith(name):
+        return at
+    return replace(at, length=len(name))
+
+
 def unknown_function(name: str, at: Place | None) -> QueryError:
     """An error that offers the nearest of Spark's functions."""
     return QueryError(
         "unknown-function",
         f"there is no function `{name}`",
-        at=at,
+        at=name_in(at, name),
         because=nearest(name, {*known_functions(), *AGGREGATES}),
         help="all of Spark's SQL functions can be used",
     )

@@ -134,8 +134,8 @@ def _wider_number(left: Type, right: Type) -> Type:
     if left in FRACTIONAL or right in FRACTIONAL:
         return "double"  # a float with anything but a float, too: it would lose digits
     (p1, s1), (p2, s2) = decimal_parts(left), decimal_parts(right)
-    scale = max(s1, s2)
-    return bounded(max(p1 - s1, p2 - s2) + scale, scale)
+    whole, scale = max(p1 - s1, p2 - s2), max(s1, s2)
+    return bounded(whole + scale, min(scale, _MAX_PRECISION - whole))
 
 
 def widest(types: Iterable[Type | None]) -> Type | None:

@@ -85,6 +85,8 @@ def call_of(tree: exp.Expr) -> Call | None:
             return inner and Call(inner.name, inner.args, inner.distinct, True, inner.filter)
         case exp.RespectNulls():
             return call_of(tree.this)
+        case exp.If() if isinstance(tree.parent, exp.Case):
+            return None  # a branch of CASE
         case exp.Anonymous():
             return _unwrap_distinct(tree.name.lower(), tree.expressions)
         case exp.Func() if not isinstance(tree, exp.Connector | exp.Cast | exp.Case):

@@ -10,6 +10,7 @@ from weft.errors import Place, QueryError
 from weft.lang.expressions import place_of
 from weft.lang.statements import Expr
 from weft.plan.coercion import VOID, is_numeric
+from weft.plan.functions import Call, call_of
 from weft.plan.types import infer
 
 Columns = Mapping[str, str | None]
@@ -18,6 +19,10 @@ _SIGNS: dict[type[exp.Expr], str] = {
     exp.Add: "+", exp.Sub: "-", exp.Mul: "*", exp.Div: "/", exp.Mod: "%", exp.IntDiv: "DIV", exp.Neg: "-",
 }  # fmt: skip
 _COMPARISONS = (exp.EQ, exp.NEQ, exp.GT, exp.GTE, exp.LT, exp.LTE, exp.NullSafeEQ)
+_MATHEMATICS = frozenset((
+    "abs", "sqrt", "cbrt", "exp", "ln", "log", "log10", "log2", "power", "pow", "signum", "sign",
+    "round", "bround", "ceil", "ceiling", "floor", "sin", "cos", "tan",
+))  # fmt: skip
 _TIMES = ("date", "timestamp", "timestamp_ntz")
 
 
@@ -25,12 +30,13 @@ def not_boolean(source: Expr, type: str | None, clause: str) -> QueryError | Non
     """The error of a condition that is none; nothing if it is one, or may be."""
     if type in (None, VOID, "boolean"):
         return None
-    help = f"compare it with something, such as {source.sql} > 0" if is_numeric(type) else "write a condition"
+    example = f", such as {source.sql} > 0" if is_numeric(type) else ""
+    example = f", such as {source.sql} = 'A'" if type == "string" else example
     return QueryError(
         "not-boolean",
         f"{clause} needs a condition, but `{source.sql}` is of type {type}",
         at=source.place,
-        help=help,
+        help=f"compare it with something{example}",
     )
 
 
@@ -58,8 +64,20 @@ def _problem(node: exp.Expr, columns: Columns, place: Place | None) -> QueryErro
             return _logic(node, [node.this], columns, place)
         case exp.Case():
             return _branches(node, [branch.args["true"] for branch in node.args["ifs"]], columns, place)
+        case exp.Nullif():
+            return _comparison(node, [node.this, node.expression], columns, place)
     if isinstance(node, _COMPARISONS):
         return _comparison(node, [node.left, node.right], columns, place)
+    call = call_of(node)
+    return _mathematics(call, columns, place) if call is not None and call.name in _MATHEMATICS else None
+
+
+def _mathematics(call: Call, columns: Columns, place: Place | None) -> QueryError | None:
+    for arg in call.args:
+        found = infer(arg, columns)
+        if _kind(found) in ("boolean", "binary", "time"):
+            what = f"`{call.name}` is for numbers, but `{_show(arg)}` is of type {found}"
+            return _wrong(what, arg, place, help=_number_help(arg, found))
     return None
 
 
@@ -69,9 +87,8 @@ def _arithmetic(
     sign, types = _SIGNS[type(node)], [infer(operand, columns) for operand in operands]
     for operand, found in zip(operands, types):
         if found in ("boolean", "binary") or (found in _TIMES and sign not in "+-"):
-            return _wrong(
-                f"`{sign}` does not work on `{_show(operand)}`, which is of type {found}", operand, place
-            )
+            what = f"`{sign}` is for numbers, but `{_show(operand)}` is of type {found}"
+            return _wrong(what, operand, place, help=_number_help(operand, found))
     timestamps, numbers = [t for t in types if t in _TIMES[1:]], [t for t in types if is_numeric(t)]
     if timestamps and numbers:
         return _wrong(
@@ -81,6 +98,12 @@ def _arithmetic(
             help="add or take away a length of time: ts + INTERVAL 5 MINUTES",
         )
     return None
+
+
+def _number_help(tree: exp.Expr, type: str | None) -> str:
+    if type == "boolean":
+        return f"make it a number: CASE WHEN {_show(tree)} THEN 1 ELSE 0 END"
+    return f"make it a number: unix_timestamp({_show(tree)})" if type in _TIMES else "make it a number"
 
 
 def _comparison(
@@ -109,7 +132,7 @@ def _logic(
         found = infer(operand, columns)
         if _kind(found) not in (None, "boolean", "string"):
             return _wrong(
-                f"{word} joins conditions, but `{_show(operand)}` is of type {found}", operand, place,
+                f"{word} is for conditions, but `{_show(operand)}` is of type {found}", operand, place,
                 help="compare it with something",
             )  # fmt: skip
     return None

@@ -9,6 +9,7 @@ from sqlglot import exp
 
 from weft.lang.expressions import expr
 from weft.lang.statements import Expr
+from weft.plan.aggregates import SAME_TYPE
 from weft.plan.nodes import Aggregate, Filter, Plan, Program, Project, Scan, Stream, Top, Window
 from weft.plan.scope import WINDOW_COLUMNS
 from weft.plan.tree import walk
@@ -27,19 +28,21 @@ def above_types(aggregate: Aggregate) -> dict[str, str | None]:
 def stand_in(source: Expr, aggregate: Aggregate) -> Expr | None:
     """A row expression of the same type as `source`, which stands above `aggregate`; None if there is none.
 
-    Group keys become what they are computed from, aggregates a NULL of their type: `_a0 / _k0` becomes
+    Group keys become what they are computed from, and so do MIN, MAX and the like, which have the type of
+    their argument; other aggregates become a NULL of their type: `_a0 / _k0` becomes
     `CAST(NULL AS BIGINT) / qty`.
     """
     types = above_types(aggregate)
-    keys = {key.name: key.expr.tree for key in aggregate.keys}
+    rows = {key.name: key.expr.tree for key in aggregate.keys}
+    rows |= {made.name: made.args[0].tree for made in aggregate.aggregations if made.function in SAME_TYPE}
     unknown = False
 
     def visit(node: exp.Expr) -> exp.Expr:
         nonlocal unknown
         if not isinstance(node, exp.Column):
             return node
-        if node.name in keys:
-            return keys[node.name].copy()
+        if node.name in rows:
+            return rows[node.name].copy()
         type = types.get(node.name)
         unknown = unknown or type is None
         return exp.cast(exp.Null(), type.upper(), dialect="spark") if type else node

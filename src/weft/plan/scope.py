@@ -95,7 +95,7 @@ def _resolve_column(node: exp.Column, scope: Scope, aliases: Aliases, alias_firs
     if names[0].lower() == scope.qualifier.lower():
         names, parts = names[1:], parts[1:]
     elif scope.find(names[0]) is None:
-        raise _no_such_qualifier(names[0], scope, place)
+        raise _no_such_qualifier(names[0], scope, place_of(parts[0]))
     found = scope.find(names[0])
     if found is None:
         raise _no_such_column(names[0], scope, {}, place_of(parts[0]))
@@ -149,11 +149,12 @@ def _no_such_column(name: str, scope: Scope, aliases: Aliases, place: Place | No
 
 
 def _no_such_qualifier(name: str, scope: Scope, place: Place | None) -> QueryError:
+    hidden = name.lower() == scope.stream.lower()
     return QueryError(
         "unknown-qualifier",
         f"there is no `{name}` in FROM that a column could come from",
         at=place,
-        because=nearest(name, [scope.qualifier, *(column.name for column in scope.columns)]),
+        because=f"it is called `{scope.qualifier}` here" if hidden else nearest(name, [scope.qualifier]),
         help=f"write `{scope.qualifier}.` or leave it out",
     )
 

@@ -144,6 +144,11 @@ def _strings(args: Sequence[exp.Expr], types: Types) -> Type | None:
     return _all_strings(types)
 
 
+def _part_of_string(args: Sequence[exp.Expr], types: Types) -> Type | None:
+    """Of a string a string; of a binary value Spark makes a binary value."""
+    return _all_strings(types[:1])
+
+
 def _binary(operator: str) -> Callable[[Sequence[exp.Expr], Types], Type | None]:
     def rule(args: Sequence[exp.Expr], types: Types) -> Type | None:
         if len(types) != 2:
@@ -175,7 +180,7 @@ def _whole(args: Sequence[exp.Expr], types: Types) -> Type | None:
     if type is None or not is_decimal(type):
         return "bigint" if type else None
     precision, scale = decimal_parts(type)
-    return bounded(precision - scale + 1, 0)
+    return bounded(precision - scale + (1 if scale else 0), 0)
 
 
 def _named(result: Type, names: str) -> dict[str, Type]:
@@ -232,7 +237,8 @@ _RULES: dict[str, Callable[[Sequence[exp.Expr], Types], Type | None]] = {
     **dict.fromkeys(("coalesce", "nvl", "ifnull", "greatest", "least"), _common),
     **dict.fromkeys(("if", "nvl2"), _common_but_first),
     "nullif": _first,
-    "concat": _strings,
+    **dict.fromkeys(("concat", "reverse"), _strings),
+    **dict.fromkeys(("substring", "substr", "left", "right", "lpad", "rpad"), _part_of_string),
     **dict.fromkeys(("mod", "pmod", "try_mod"), _binary("%")),
     "try_add": _binary("+"),
     "try_subtract": _binary("-"),
