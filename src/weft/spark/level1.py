@@ -14,6 +14,7 @@ import pyarrow as pa
 from pyspark.sql import DataFrame
 
 from weft.share.nodes import StreamPlan
+from weft.spark.rowsql import bad_rows_sql, standing_sql
 from weft.spark.sql import CORRUPT, level1_sql
 
 _views = count()
@@ -33,6 +34,23 @@ def level1(
 def collect(cells: DataFrame) -> pa.Table:
     """The cells as one Arrow table, timestamps in UTC microseconds."""
     return cells.toArrow()
+
+
+def bad_rows(
+    batch: DataFrame, plan: StreamPlan, now: int | None, watermark: int | None, late: bool
+) -> DataFrame:
+    """`query, reason, event_time, row` of the rows that cannot be taken or fail; of late ones too if asked.
+
+    `query` is null where the row concerns the whole stream.
+    """
+    columns = [name for name in batch.columns if name != CORRUPT]
+    bound = watermark if late else None
+    return over_batch(batch, bad_rows_sql(plan, "{batch}", columns, CORRUPT in batch.columns, now, bound))
+
+
+def standing(batch: DataFrame, plan: StreamPlan, now: int | None) -> DataFrame:
+    """The rows of all standing filters: `q`, which filter, and its columns `s<q>_<i>`."""
+    return over_batch(batch, standing_sql(plan, "{batch}", CORRUPT in batch.columns, now))
 
 
 def over_batch(batch: DataFrame, sql: str) -> DataFrame:

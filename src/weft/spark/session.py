@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import re
 from collections.abc import Mapping
@@ -60,6 +61,8 @@ def build_session(master: str = "local[*]", conf: Mapping[str, str] | None = Non
 
 def check_session(spark: SparkSession) -> None:
     """Refuse a session whose settings would change what a query means."""
+    # PySpark logs every error of the analyzer with its stack, also those that weft asks for and explains.
+    logging.getLogger("SQLQueryContextLogger").setLevel(logging.CRITICAL)
     wrong = [(key, want) for key, want in MEANING.items() if _setting(spark, key).lower() != want.lower()]
     if wrong:
         mend = "; ".join(f'spark.conf.set("{key}", "{want}")' for key, want in wrong)

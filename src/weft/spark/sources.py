@@ -18,7 +18,7 @@ from weft.lang.statements import ColumnDef, CreateStream
 from weft.plan.failures import safe
 from weft.plan.nodes import Stream
 from weft.spark.generator import open_generator
-from weft.spark.sql import CORRUPT, quoted
+from weft.spark.sql import CORRUPT, quoted, text
 
 PARSED = ("json", "csv")  # file formats and payloads whose records may not parse
 _TYPED_FILES = ("parquet", "orc", "json", "csv", "xml", "avro")
@@ -161,7 +161,7 @@ def _parsed(raw: DataFrame, declared: CreateStream, payload: str, base: Sequence
     fields = [column for column in _base(declared) if column.name.lower() not in beside]
     schema = ", ".join([*(f"{quoted(column.name)} {column.type}" for column in fields), f"{CORRUPT} STRING"])
     options = _payload_options(declared) | {"mode": "PERMISSIVE", "columnNameOfCorruptRecord": CORRUPT}
-    parse = f"from_{payload}(CAST(value AS STRING), {_text(schema)}, map({_pairs(options)}))"
+    parse = f"from_{payload}(CAST(value AS STRING), {text(schema)}, map({_pairs(options)}))"
     taken = [f"CAST({c.name} AS {c.type}) AS {quoted(c.name)}" for c in base if c.name.lower() in beside]
     wanted = [f"_weft_value.{quoted(c.name)}" for c in base if c.name.lower() not in beside]
     return raw.selectExpr("*", f"{parse} AS _weft_value").selectExpr(
@@ -175,11 +175,7 @@ def _payload_options(declared: CreateStream) -> dict[str, str]:
 
 
 def _pairs(options: Mapping[str, str]) -> str:
-    return ", ".join(_text(part) for pair in options.items() for part in pair)
-
-
-def _text(value: str) -> str:
-    return "'" + value.replace("\\", "\\\\").replace("'", "\\'") + "'"
+    return ", ".join(text(part) for pair in options.items() for part in pair)
 
 
 def _no_column(column: ColumnDef, declared: CreateStream, found: Sequence[str]) -> QueryError:

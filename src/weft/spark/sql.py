@@ -8,11 +8,15 @@
           GROUP BY place, keys)
 
 What differs from batch to batch (the clock, the watermark) must not stand in the text as a number: Spark
-would generate, compile and warm up new code for every batch. See `_parameter`.
+would generate, compile and warm up new code for every batch. See `parameter`.
+
+Every column that is ours begins with `_weft` until the last SELECT: a stream may call its columns anything
+else.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
@@ -22,11 +26,14 @@ CELL, UNWANTED, NO_TIME, AHEAD, BROKEN = range(5)
 """Status of a group: cells; valid rows no aggregate query wants; rows that cannot be taken, and why."""
 
 CORRUPT = "_weft_corrupt"
+_CLOCK = re.compile(
+    r"""'(?:[^'\\]|\\.)*'|`[^`]*`|\b(?P<clock>CURRENT_TIMESTAMP|CURRENT_DATE|LOCALTIMESTAMP)\b(?:\(\))?"""
+)
 TIME = "_weft_t"
-_PLACE = "_weft_s"
+PLACE = "_weft_s"
 _FLOOR = -9_000_000_000_000_000_000  # less a status: below every slice that a timestamp can fall into
-_IS_CELL = f"{_PLACE} >= {_FLOOR}L"
-_IS_VALID = f"{_PLACE} >= {_FLOOR - UNWANTED}L"
+IS_CELL = f"{PLACE} >= {_FLOOR}L"
+IS_VALID = f"{PLACE} >= {_FLOOR - UNWANTED}L"
 
 
 def key_layout(plan: StreamPlan) -> dict[int, list[int]]:
@@ -52,32 +59,52 @@ def level1_sql(plan: StreamPlan, source: str, corrupt: bool, now: int | None, wa
     """Level 1 over the relation `source`; `corrupt`: it has a column `_weft_corrupt`."""
     made = aggregates(plan, watermark)
     roots = _by_keys(plan)
-    keys = [f"g{at}" for at in range(len(_distinct_keys(plan)))]
+    keys = [f"_weft_g{at}" for at in range(len(_distinct_keys(plan)))]
     derived = _select(["*", *_derived(plan)], place(plan, source, corrupt, now))
-    grouped = _select([_PLACE, *keys, *_grouping(roots), *made.inner], derived) + _group_by(roots, keys)
+    grouped = _select([PLACE, *keys, *_grouping(roots), *made.inner], derived) + _group_by(roots, keys)
     told = _select(["*", _feed(roots, len(keys))], grouped)
-    return _select(_output(plan, keys, made), told)
+    return at_time(now, _select(_output(plan, keys, made), told))
+
+
+def at_time(now: int | None, sql: str) -> str:
+    """`sql` with the clock at `now`: the same for all expressions of a batch, and known afterwards."""
+    if now is None:
+        return sql
+    clock = f"timestamp_micros({parameter(now)})"
+
+    def replace(found: re.Match[str]) -> str:
+        match found["clock"]:
+            case None:
+                return found[0]
+            case "CURRENT_DATE":
+                return f"CAST({clock} AS DATE)"
+            case "LOCALTIMESTAMP":
+                return f"CAST({clock} AS TIMESTAMP_NTZ)"
+            case _:
+                return clock
+
+    return _CLOCK.sub(replace, sql)
 
 
 def place(plan: StreamPlan, source: str, corrupt: bool, now: int | None) -> str:
     """The rows of `source` with their event time and the slice, or the code of the status, they fall into."""
     time = quoted(plan.stream.statement.time_column)
     timed = f"SELECT *, unix_micros(CAST({time} AS TIMESTAMP)) AS {TIME} FROM {source}"
-    cases = [f"WHEN {CORRUPT} IS NOT NULL THEN {_FLOOR - BROKEN}L"] if corrupt else []
-    cases.append(f"WHEN {TIME} IS NULL THEN {_FLOOR - NO_TIME}L")
+    cases = [f"WHEN {CORRUPT} IS NOT NULL THEN {code(BROKEN)}"] if corrupt else []
+    cases.append(f"WHEN {TIME} IS NULL THEN {code(NO_TIME)}")
     ahead = plan.stream.statement.max_ahead
     if now is not None and ahead is not None:
-        cases.append(f"WHEN {TIME} > {_parameter(now + ahead)} THEN {_FLOOR - AHEAD}L")
-    return _select(["*", f"CASE {' '.join(cases)} {_slice_or_unwanted(plan)} END AS {_PLACE}"], timed)
+        cases.append(f"WHEN {TIME} > {parameter(now + ahead)} THEN {code(AHEAD)}")
+    return _select(["*", f"CASE {' '.join(cases)} {_slice_or_unwanted(plan)} END AS {PLACE}"], timed)
 
 
 def _slice_or_unwanted(plan: StreamPlan) -> str:
     if not plan.roots:
-        return f"ELSE {_FLOOR - UNWANTED}L"
+        return f"ELSE {code(UNWANTED)}"
     start = slice_start(plan.edges, TIME)
     if plan.wanted is None:
         return f"ELSE {start}"
-    return f"WHEN {plan.wanted.sql} THEN {start} ELSE {_FLOOR - UNWANTED}L"
+    return f"WHEN {plan.wanted.sql} THEN {start} ELSE {code(UNWANTED)}"
 
 
 def slice_start(edges: Edges, time: str) -> str:
@@ -108,10 +135,10 @@ def aggregates(plan: StreamPlan, watermark: int | None) -> Aggregates:
     column = {"rows": once("count(1)"), "max_ts": once(f"max({TIME})")}
     late = "CAST(0 AS BIGINT)"
     if watermark is not None:
-        late = once(f"count(CASE WHEN {TIME} < {_parameter(watermark)} AND {_IS_VALID} THEN 1 END)")
+        late = once(f"count(CASE WHEN {TIME} < {parameter(watermark)} AND {IS_VALID} THEN 1 END)")
     column["late"] = late
     for at, guard in enumerate(plan.guards):
-        column[f"e{at}"] = once(f"count(CASE WHEN {_IS_VALID} AND ({guard.fails.sql}) THEN 1 END)")
+        column[f"e{at}"] = once(f"count(CASE WHEN {IS_VALID} AND ({guard.fails.sql}) THEN 1 END)")
     predicates = _predicates(plan)
     for root in plan.roots:
         for at, partial in enumerate(plan.feeds[root].partials):
@@ -189,7 +216,7 @@ def _derived(plan: StreamPlan) -> list[str]:
         for key, type_ in zip(plan.feeds[root].keys, plan.feeds[root].key_types)
     }
     keys = [
-        f"CASE WHEN {_IS_CELL} THEN {one_zero(f'({key})', types.get(key))} END AS g{at}"
+        f"CASE WHEN {IS_CELL} THEN {one_zero(f'({key})', types.get(key))} END AS _weft_g{at}"
         for at, key in enumerate(_distinct_keys(plan))
     ]
     return keys + [f"({sql}) AS {name}" for sql, name in _predicates(plan).items()]
@@ -220,9 +247,9 @@ def _grouping(roots: dict[tuple[int, ...], list[int]]) -> list[str]:
 
 def _group_by(roots: dict[tuple[int, ...], list[int]], keys: list[str]) -> str:
     if len(roots) <= 1:
-        return f" GROUP BY {', '.join([_PLACE, *keys])}"
-    sets = ", ".join(f"({', '.join([_PLACE, *(keys[at] for at in positions)])})" for positions in roots)
-    return f" GROUP BY {', '.join([_PLACE, *keys])} GROUPING SETS ({sets})"
+        return f" GROUP BY {', '.join([PLACE, *keys])}"
+    sets = ", ".join(f"({', '.join([PLACE, *(keys[at] for at in positions)])})" for positions in roots)
+    return f" GROUP BY {', '.join([PLACE, *keys])} GROUPING SETS ({sets})"
 
 
 def _output(plan: StreamPlan, keys: list[str], made: Aggregates) -> list[str]:
@@ -236,9 +263,9 @@ def _output(plan: StreamPlan, keys: list[str], made: Aggregates) -> list[str]:
 
     return [
         "feed",
-        f"IF({_IS_CELL}, {CELL}, CAST({_FLOOR}L - {_PLACE} AS INT)) AS status",
-        f"IF({_IS_CELL}, {_PLACE}, NULL) AS slice",
-        *keys,
+        f"IF({IS_CELL}, {CELL}, CAST({_FLOOR}L - {PLACE} AS INT)) AS status",
+        f"IF({IS_CELL}, {PLACE}, NULL) AS slice",
+        *(f"{key} AS g{at}" for at, key in enumerate(keys)),
         *(column(name, sql) for name, sql in made.column.items()),
     ]
 
@@ -265,7 +292,7 @@ def _grouping_bits(positions: Iterable[int], keys: int) -> int:
     return sum(1 << (keys - 1 - at) for at in range(keys) if at not in set(positions))
 
 
-def _parameter(value: int) -> str:
+def parameter(value: int) -> str:
     """A number that is data to the generated code: an element of an array, picked by the row.
 
     Numbers are written into generated code, arrays are handed to it. Both elements are the same; that the
@@ -276,6 +303,16 @@ def _parameter(value: int) -> str:
 
 def _select(columns: Iterable[str], source: str) -> str:
     return f"SELECT {', '.join(columns)} FROM ({source})"
+
+
+def code(status: int) -> str:
+    """What stands in the place of a slice for rows of this status."""
+    return f"{_FLOOR - status}L"
+
+
+def text(value: str) -> str:
+    """A string literal."""
+    return "'" + value.replace("\\", "\\\\").replace("'", "\\'") + "'"
 
 
 def quoted(name: str) -> str:

@@ -1,0 +1,158 @@
+"""What only Spark can tell of a program: types, and whether its expressions are right at all."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+
+from pyspark.errors import AnalysisException, ParseException, PySparkException
+from pyspark.sql import DataFrame, SparkSession
+
+from weft.errors import Errors, QueryError, WeftError
+from weft.lang.statements import Expr
+from weft.plan.bind import bind_program
+from weft.plan.nodes import Aggregate, Filter, Program, Project, Scan, Stream, Top
+from weft.plan.opens import open_expressions, stand_in
+from weft.plan.tree import walk
+from weft.spark.sources import open_stream
+from weft.spark.sql import quoted
+
+
+def analyze(spark: SparkSession, program: Program) -> dict[str, str]:
+    """The types of all expressions of `program` that are open, by their text.
+
+    Every expression is shown to Spark, the open ones first, for the types of others rest on them. All that is
+    wrong is raised together.
+    """
+    types: dict[str, str] = {}
+    statements = [*(s.statement for s in program.streams), *(q.statement for q in program.queries)]
+    typed = program
+    while opened := open_expressions(typed, types):
+        found = _types(spark, typed, opened)
+        types |= found
+        if len(found) < sum(map(len, opened.values())):
+            break
+        typed = bind_program(statements, types)
+    errors = list(_errors(spark, typed))
+    if errors:
+        raise Errors(errors)
+    return types
+
+
+def check_sources(spark: SparkSession, program: Program) -> list[WeftError]:
+    """What is wrong with the sources of the streams, found without reading a row."""
+    errors: list[WeftError] = []
+    for stream in program.streams:
+        try:
+            open_stream(spark, stream, [column.name for column in stream.columns])
+        except WeftError as error:
+            errors.append(error)
+    return errors
+
+
+def _types(spark: SparkSession, program: Program, opened: Mapping[str, tuple[Expr, ...]]) -> dict[str, str]:
+    """The types of those expressions that are right."""
+    found: dict[str, str] = {}
+    for name, sources in opened.items():
+        stream = program.stream(name)
+        computed = {made.expr.sql for made in stream.statement.columns if made.expr is not None}
+        own = [source for source in sources if source.sql in computed]
+        found |= _types_over(_rows_read(spark, stream), own)
+        rows = _rows(spark, stream)
+        found |= {} if rows is None else _types_over(rows, [s for s in sources if s.sql not in computed])
+    return found
+
+
+def _types_over(rows: DataFrame, sources: list[Expr]) -> dict[str, str]:
+    try:
+        fields = rows.selectExpr(*(source.sql for source in sources)).schema.fields
+        return {source.sql: field.dataType.simpleString() for source, field in zip(sources, fields)}
+    except PySparkException:
+        if len(sources) <= 1:
+            return {}
+        return {sql: type_ for source in sources for sql, type_ in _types_over(rows, [source]).items()}
+
+
+def _errors(spark: SparkSession, program: Program) -> Iterator[QueryError]:
+    for stream in program.streams:
+        computed = [made.expr for made in stream.statement.columns if made.expr is not None]
+        yield from _errors_over(_rows_read(spark, stream), computed)
+        rows = _rows(spark, stream)
+        if rows is not None:
+            yield from _errors_over(rows, list(_expressions(program, stream)))
+
+
+def _errors_over(rows: DataFrame, sources: list[Expr]) -> Iterator[QueryError]:
+    """What Spark finds wrong: all at once where nothing is, one by one to tell which where something is."""
+    distinct = list({source.sql: source for source in sources}.values())
+    try:
+        rows.selectExpr(*(source.sql for source in distinct))
+        return
+    except PySparkException:
+        pass
+    for source in distinct:
+        try:
+            rows.selectExpr(source.sql)
+        except (AnalysisException, ParseException) as error:
+            yield QueryError(
+                "spark-refuses",
+                f"Spark cannot evaluate `{source.sql}`",
+                at=source.place,
+                because=complaint(error),
+                help="see Spark's SQL reference for what the function or operator takes",
+            )
+
+
+def complaint(error: PySparkException) -> str:
+    """Spark's message without its code, its state and the plan it prints."""
+    first = str(error).partition("\n")[0]
+    first = re.sub(r"^\[[A-Z_.]+\]\s*", "", first)
+    first = re.sub(r"\s*SQLSTATE: \w+.*$", "", first)
+    return re.sub(r";? line \d+ pos \d+.*$", "", first).strip().removesuffix(".")
+
+
+def _rows_read(spark: SparkSession, stream: Stream) -> DataFrame:
+    """No rows, with the columns that are read from the source."""
+    read = [made for made in stream.statement.columns if made.expr is None]
+    return spark.createDataFrame([], ", ".join(f"{quoted(made.name)} {made.type}" for made in read))
+
+
+def _rows(spark: SparkSession, stream: Stream) -> DataFrame | None:
+    """No rows, with all columns of the stream; None if a computed one is wrong."""
+    made = [(column.name, column.expr.sql) for column in stream.statement.columns if column.expr is not None]
+    try:
+        return _rows_read(spark, stream).selectExpr("*", *(f"{sql} AS {quoted(name)}" for name, sql in made))
+    except PySparkException:
+        return None
+
+
+def _expressions(program: Program, stream: Stream) -> Iterator[Expr]:
+    """Every expression of the queries on `stream`, as one over its rows."""
+    for query in program.queries:
+        nodes = list(walk(query.plan))
+        if not any(isinstance(node, Scan) and node.stream == stream.name for node in nodes):
+            continue
+        aggregate = next((node for node in nodes if isinstance(node, Aggregate)), None)
+        for node in nodes:
+            match node:
+                case Aggregate(_, keys, aggregations):
+                    yield from (key.expr for key in keys)
+                    for made in aggregations:
+                        yield from (*made.args, *([made.filter] if made.filter is not None else []))
+                case Filter(_, predicate):
+                    yield from _over_rows([predicate], aggregate if _above(node) else None)
+                case Project(_, items):
+                    yield from _over_rows([item.expr for item in items], aggregate)
+                case Top(_, order):
+                    yield from _over_rows([key.expr for key in order], aggregate)
+
+
+def _above(node: Filter) -> bool:
+    return any(isinstance(below, Aggregate) for below in walk(node.source))
+
+
+def _over_rows(sources: Iterable[Expr], aggregate: Aggregate | None) -> Iterator[Expr]:
+    for source in sources:
+        row = source if aggregate is None else stand_in(source, aggregate)
+        if row is not None:
+            yield row
