@@ -1,0 +1,169 @@
+"""Cells as matrices [slice x group]: for feeds whose groups show up in most slices.
+
+    times     09:00:00  09:00:01  09:00:04         only slices that hold a row; rows follow time
+    A            3         1         .
+    B            2         .         5             memory: slices x groups, whether filled or not
+
+Expired rows are passed over (`head`) and dropped by the half, so that expiry costs O(1) per row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from weft.kernels.cells import HERE, NOTHING, Cells, Selection, Writes, new_bank, new_banks
+from weft.kernels.combine import SUM, Arrays, Bools, Ints, Kind, enlarged, with_spare
+from weft.kernels.orders import Recode
+from weft.kernels.prefix import Prefix
+
+_IDLE_ROWS = 64  # expired rows that are not worth moving the others for
+
+
+class Dense:
+    def __init__(self) -> None:
+        self._banks = new_banks((0,))
+        self._times: Ints = np.zeros(0, np.int64)
+        self._head = 0
+        self._size = 0
+        self._groups = 0
+        self._sums.widen(1)
+
+    @property
+    def nbytes(self) -> int:
+        return sum(bank.nbytes for bank in self._banks.values()) + int(self._times.nbytes)
+
+    @property
+    def count(self) -> int:
+        return int(self._here().sum())
+
+    def starts(self) -> Ints:
+        return self._times[self._head : self._size]
+
+    def widen(self, widths: Mapping[Kind, int], groups: int) -> None:
+        self._groups = max(self._groups, groups)
+        for kind, bank in self._banks.items():
+            bank.widen(widths.get(kind, 0))
+            if bank.width:
+                bank.widen_groups(self._groups)
+                bank.append(self._size - bank.size)
+
+    def fold(self, starts: Ints, groups: Ints, writes: Writes) -> None:
+        rows = self._rows_of(starts)
+        self._mark(rows, groups)
+        for kind, (comps, arrays) in writes.items():
+            self._banks[kind].put(rows, groups, comps, arrays)
+
+    def _mark(self, rows: Ints, groups: Ints) -> None:
+        sums = self._sums.sums[HERE]
+        new = (sums[rows + 1, groups] == sums[rows, groups]).astype(np.int64)
+        self._sums.put(rows, groups, np.array([HERE]), (new[None],))
+
+    def _rows_of(self, starts: Ints) -> Ints:
+        """The rows of the slices, made where there is none yet."""
+        wanted, inverse = np.unique(starts, return_inverse=True)
+        live = self.starts()
+        places = np.searchsorted(live, wanted)
+        known = np.zeros(len(wanted), bool)
+        inside = places < len(live)
+        known[inside] = live[places[inside]] == wanted[inside]
+        if not bool(known.all()):
+            self._insert(wanted[~known], places[~known])
+            places = np.searchsorted(self.starts(), wanted)
+        rows: Ints = (places + self._head)[inverse]
+        return rows
+
+    def _insert(self, starts: Ints, places: Ints) -> None:
+        live = self.starts()
+        at_end = not len(live) or int(starts[0]) > int(live[-1])
+        rows = self._head + places + np.arange(len(places))
+        self._size += len(starts)
+        capacity = with_spare(self._size, len(self._times))
+        self._times = enlarged(self._times, (capacity,), 0) if capacity > len(self._times) else self._times
+        self._times[self._head : self._size] = np.insert(live, places, starts)
+        for bank in self._banks.values():
+            if bank.width and at_end:
+                bank.append(self._size - bank.size)
+            elif bank.width:
+                bank.insert(rows)
+
+    def select(self, starts: Ints, ends: Ints, comp: int) -> Selection:
+        live = self.starts()
+        lo = np.searchsorted(live, starts) + self._head
+        hi = np.maximum(np.searchsorted(live, ends) + self._head, lo)
+        (counts,) = self._sums.ranges(lo, hi, np.array([comp]), self._groups)
+        here = counts[0] > 0
+        picked = np.flatnonzero(here)
+        if not len(picked):
+            return NOTHING
+        if len(picked) == here.size:
+            groups = np.arange(self._groups)
+            return Selection(np.repeat(np.arange(len(lo)), len(groups)), np.tile(groups, len(lo)), lo, hi)
+        window, group = np.divmod(picked, self._groups)
+        return Selection(window, group, lo, hi, picked)
+
+    def read(self, selection: Selection, kind: Kind, comps: Ints) -> Arrays:
+        found = self._banks[kind].ranges(selection.lo, selection.hi, comps, self._groups)
+        flat = tuple(array.reshape(len(comps), -1) for array in found)
+        if selection.picked is None:
+            return flat
+        return tuple(array.take(selection.picked, axis=1) for array in flat)
+
+    def live(self, kind: Kind, comp: int, array: int) -> Ints:
+        values: Ints = self._banks[kind].base(self._head)[array][comp].ravel()
+        return values
+
+    def recode(self, kind: Kind, comp: int, array: int, recode: Recode) -> None:
+        bank = self._banks[kind]
+        base = bank.base()
+        live = base[array][comp, self._head :]  # codes of expired rows may have no value any more
+        live[...] = recode(live)
+        bank.load(base)
+
+    def expire(self, before: int) -> None:
+        self._head += int(np.searchsorted(self.starts(), before))
+        if self._head > max(_IDLE_ROWS, self._size - self._head):
+            for bank in self._banks.values():
+                if bank.width:
+                    bank.drop(self._head)
+            self._times = self._times[self._head : self._size].copy()
+            self._size -= self._head
+            self._head = 0
+
+    def present(self) -> Bools:
+        return self._here() > 0
+
+    def keep_groups(self, groups: Ints) -> None:
+        for bank in self._banks.values():
+            if bank.width:
+                bank.keep_groups(groups)
+        self._groups = len(groups)
+
+    def keep_components(self, kept: Mapping[Kind, Ints]) -> None:
+        for kind, comps in kept.items():
+            if len(comps):
+                self._banks[kind].keep(comps)
+            else:
+                self._banks[kind] = new_bank(kind, (0,))
+
+    def cells(self) -> Cells:
+        (sums,) = self._sums.base(self._head)
+        rows, groups = np.nonzero(sums[HERE, :, : self._groups])
+        arrays: dict[Kind, Arrays] = {}
+        for kind, bank in self._banks.items():
+            if bank.width:
+                arrays[kind] = tuple(array[:, rows, groups] for array in bank.base(self._head))
+        return Cells(self.starts()[rows], groups, arrays)
+
+    def _here(self) -> Ints:
+        """Live cells of each group."""
+        sums = self._sums.sums
+        counts: Ints = sums[HERE, self._size, : self._groups] - sums[HERE, self._head, : self._groups]
+        return counts
+
+    @property
+    def _sums(self) -> Prefix:
+        bank = self._banks[SUM]
+        assert isinstance(bank, Prefix)
+        return bank

@@ -1,0 +1,203 @@
+"""Base intervals: partials of all aligned blocks of 1, 2, 4, ... positions, for what cannot be subtracted.
+
+B-INT of Arasu and Widom, "Resource Sharing in Continuous Sliding-Window Aggregates" (VLDB 2004). Departures:
+positions are slices; a late value recomputes the blocks from its position on; levels are plain arrays that
+grow, and the oldest positions are dropped by the half.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+import numpy as np
+
+from weft.kernels.combine import Arrays, Ints, Kind, enlarged, with_spare
+
+
+class Dyadic:
+    """Components by position, and by group in a third axis where there is one (`trail`).
+
+    positions   0 1 2 3 4 5 6 7
+    level 1     [ ] [ ] [ ] [ ]
+    level 2     [     ] [     ]
+    window        [ . . . . )  1..6    = 1, [2 3], [4 5]
+    """
+
+    def __init__(self, kind: Kind, trail: tuple[int, ...] = ()) -> None:
+        self.kind = kind
+        self.levels: list[Arrays] = [kind.empty((0, 0, *trail))]
+        self.size = 0
+        self.clean = 0  # positions whose blocks are up to date
+
+    @property
+    def nbytes(self) -> int:
+        return sum(int(array.nbytes) for level in self.levels for array in level)
+
+    @property
+    def width(self) -> int:
+        return len(self.levels[0][0])
+
+    def widen(self, width: int) -> None:
+        """At least so many components; in the new ones nothing is present."""
+        if width > self.width:
+            self._enlarge_all(lambda shape: (width, *shape[1:]))
+
+    def widen_groups(self, groups: int) -> None:
+        spare = with_spare(groups, self.levels[0][0].shape[2])
+        if spare > self.levels[0][0].shape[2]:
+            self._enlarge_all(lambda shape: (*shape[:2], spare))
+
+    def append(self, count: int) -> None:
+        """So many positions more, holding nothing."""
+        self.size += count
+        shape = self.levels[0][0].shape
+        capacity = with_spare(self.size, shape[1])
+        if capacity > shape[1]:
+            self.levels[0] = self._enlarge(self.levels[0], (shape[0], capacity, *shape[2:]))
+
+    def insert(self, places: Ints) -> None:
+        """New positions holding nothing; `places` are their final positions, ascending."""
+        first = int(places[0])
+        self.append(len(places))
+        after = np.arange(first, self.size)
+        old = after - np.searchsorted(places, after)
+        for array, identity in zip(self.levels[0], self.kind.identity):
+            array[:, first : self.size] = array[:, np.minimum(old, self.size - len(places) - 1)]
+            array[:, places] = identity
+        self.clean = min(self.clean, first)
+
+    def put(self, rows: Ints, groups: Ints, comps: Ints, arrays: Arrays) -> None:
+        """Combine `arrays` [component, cell] into the cells (row, group); no cell twice."""
+        at = (comps[:, None], rows, groups)
+        with np.errstate(invalid="ignore", over="ignore"):
+            together = self.kind.combine(tuple(array[at] for array in self.levels[0]), arrays)
+        for array, part in zip(self.levels[0], together):
+            array[at] = part
+        self.clean = min(self.clean, int(rows.min()))
+
+    def load(self, arrays: Arrays) -> None:
+        """Begin anew from the values [component, position, ...]."""
+        self.levels = [arrays]
+        self.size = arrays[0].shape[1]
+        self.clean = 0
+
+    def base(self, first: int = 0) -> Arrays:
+        """The values themselves, from position `first` on."""
+        return tuple(array[:, first : self.size] for array in self.levels[0])
+
+    def drop(self, count: int) -> None:
+        """Forget the first positions."""
+        self.load(tuple(array[:, count : self.size].copy() for array in self.levels[0]))
+
+    def keep(self, comps: Ints) -> None:
+        self.levels = [tuple(array[comps] for array in level) for level in self.levels]
+
+    def keep_groups(self, groups: Ints) -> None:
+        self.levels = [tuple(array[..., groups] for array in level) for level in self.levels]
+
+    def ranges(self, lo: Ints, hi: Ints, comps: Ints, groups: int | None = None) -> Arrays:
+        """The windows [lo, hi) combined: [component, window, ...]."""
+        self._refresh()
+        levels = self.levels
+        if groups is not None:
+            levels = [tuple(array[..., :groups] for array in level) for level in levels]
+        trail = levels[0][0].shape[2:]
+        out = self.kind.empty((len(comps), len(lo), *trail))
+        with np.errstate(invalid="ignore", over="ignore"):
+            if len(lo) <= 4 * len(comps) + 4:
+                self._few(levels, lo, hi, comps, out)
+            else:
+                for place, comp in enumerate(comps):
+                    one = [tuple(array[comp] for array in level) for level in levels]
+                    self._many(one, lo, hi, tuple(array[place] for array in out))
+        return out
+
+    def _few(self, levels: list[Arrays], lo: Ints, hi: Ints, comps: Ints, out: Arrays) -> None:
+        """Window by window, all components together."""
+        ufunc = self.kind.ufunc
+        for window, (first, last) in enumerate(zip(lo.tolist(), hi.tolist())):
+            total = tuple(array[:, window] for array in out)
+            for level, block in _pieces(first, last):
+                part = tuple(array[:, block][comps] for array in levels[level])
+                if ufunc is not None:
+                    ufunc(total[0], part[0], out=total[0])
+                else:
+                    _assign(total, self.kind.combine(total, part))
+
+    def _many(self, levels: list[Arrays], lo: Ints, hi: Ints, out: Arrays) -> None:
+        """Level by level, all windows together: the odd block at either end is taken, the rest goes up."""
+        lo, hi = lo.copy(), hi.copy()
+        for level in levels:
+            self._take(level, np.flatnonzero((lo & 1 == 1) & (lo < hi)), lo, out)
+            lo = (lo + 1) >> 1
+            self._take(level, np.flatnonzero((hi & 1 == 1) & (lo << 1 < hi)), hi - 1, out)
+            hi >>= 1
+            if not bool((lo < hi).any()):
+                return
+
+    def _take(self, level: Arrays, windows: Ints, blocks: Ints, out: Arrays) -> None:
+        if windows.size:
+            wanted = blocks[windows]
+            part = tuple(array[wanted] for array in level)
+            _scatter(out, windows, self.kind.combine(tuple(array[windows] for array in out), part))
+
+    def _refresh(self) -> None:
+        """Recompute the blocks that hold a changed position."""
+        if self.clean == self.size:
+            return
+        level = 1
+        with np.errstate(invalid="ignore", over="ignore"):
+            while (first := self.clean >> level) < (blocks := self.size >> level):
+                below = self.levels[level - 1]
+                part = self.kind.combine(
+                    tuple(array[:, 2 * first : 2 * blocks : 2] for array in below),
+                    tuple(array[:, 2 * first + 1 : 2 * blocks : 2] for array in below),
+                )
+                self._provide(level, blocks)
+                for array, new in zip(self.levels[level], part):
+                    array[:, first:blocks] = new
+                level += 1
+        self.clean = self.size
+
+    def _provide(self, level: int, blocks: int) -> None:
+        shape = self.levels[0][0].shape
+        wanted = (shape[0], max(blocks, shape[1] >> level), *shape[2:])
+        if level == len(self.levels):
+            self.levels.append(self.kind.empty(wanted))
+        elif self.levels[level][0].shape[1] < blocks:
+            self.levels[level] = self._enlarge(self.levels[level], wanted)
+
+    def _enlarge(self, arrays: Arrays, shape: tuple[int, ...]) -> Arrays:
+        return tuple(enlarged(array, shape, fill) for array, fill in zip(arrays, self.kind.identity))
+
+    def _enlarge_all(self, shape: object) -> None:
+        assert callable(shape)
+        self.levels = [self._enlarge(level, shape(level[0].shape)) for level in self.levels]
+
+
+@lru_cache(maxsize=8192)
+def _pieces(lo: int, hi: int) -> tuple[tuple[int, int], ...]:
+    """The fewest aligned blocks (level, index) that make up [lo, hi)."""
+    pieces = []
+    level = 0
+    while lo < hi:
+        if lo & 1:
+            pieces.append((level, lo))
+            lo += 1
+        if hi & 1 and lo < hi:
+            hi -= 1
+            pieces.append((level, hi))
+        lo >>= 1
+        hi >>= 1
+        level += 1
+    return tuple(pieces)
+
+
+def _assign(target: Arrays, parts: Arrays) -> None:
+    for array, part in zip(target, parts):
+        array[...] = part
+
+
+def _scatter(target: Arrays, places: Ints, parts: Arrays) -> None:
+    for array, part in zip(target, parts):
+        array[places] = part

@@ -1,0 +1,153 @@
+"""From combined partials to the value of an aggregate, as Spark would give it.
+
+function                     partials, in this order            null when
+count_star, count            count                              never
+sum                          sum                                no value was seen
+avg                          sum, count                         count is 0
+var_*, stddev_*              moments                            no value; *_samp: fewer than two
+min, max, bool_and, bool_or  min or max                         no value was seen
+first, last, min_by, max_by  first, last, min_by, max_by        no row, or the value itself is null
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pyarrow as pa
+
+from weft.errors import Bug
+from weft.kernels.columns import Values, arrow_type
+from weft.kernels.combine import Bools, Column, Floats, Ints
+from weft.kernels.decimals import from_limbs, to_decimal
+
+Finished = tuple[pa.Array, Bools | None]  # values, and where it fails (ANSI overflow); None: nowhere
+
+_TWO_32 = 4294967296.0
+_QUOTIENT_SCALE = 38  # Spark divides decimals to so many digits, then rounds to the result's
+
+
+def finish(
+    function: str, arg_type: str | None, result_type: str | None, values: Sequence[Values]
+) -> Finished:
+    """The values of an aggregate over an argument of `arg_type`; one entry of `values` per partial."""
+    match function:
+        case "count_star" | "count":
+            return pa.array(values[0][0]), None
+        case "sum":
+            return _sum(arg_type, result_type, values[0])
+        case "avg":
+            return _average(arg_type, result_type, values[0], values[1][0])
+        case "var_pop" | "var_samp" | "stddev_pop" | "stddev_samp":
+            return _spread(function, values[0]), None
+        case "min" | "max" | "bool_and" | "bool_or" | "first" | "last" | "min_by" | "max_by":
+            return _typed(values[0][0], result_type), None
+        case _:
+            raise Bug("unknown-function", f"no final for the aggregate `{function}`")
+
+
+def _sum(arg_type: str | None, result_type: str | None, values: Values) -> Finished:
+    if _is_decimal(arg_type):
+        return _decimal(from_limbs(list(values[:-1])), result_type, values[-1] > 0)
+    if _is_float(arg_type):
+        return _nullable(values[0], ~_no_terms(values[0])), None
+    if arg_type == "bigint":
+        hi, lo, seen = values
+        return _long_sum(hi, lo, seen > 0)
+    total, seen = values
+    return _nullable(total, seen > 0), None
+
+
+def _long_sum(hi: Ints, lo: Ints, valid: Bools) -> Finished:
+    """hi * 2^32 + lo, failing where that does not fit 64 bits."""
+    top = hi + (lo >> 32)
+    failed = (top > 0x7FFFFFFF) | (top < -0x80000000)
+    total = (top << 32) | (lo & 0xFFFFFFFF)
+    if not bool(failed.any()):
+        return _nullable(total, valid), None
+    return _nullable(total, valid & ~failed), failed
+
+
+def _average(arg_type: str | None, result_type: str | None, values: Values, count: Ints) -> Finished:
+    valid = count > 0
+    divisor = np.where(valid, count, 1)
+    if _is_decimal(arg_type):
+        return _decimal_average(from_limbs(list(values[:-1])), divisor, valid, arg_type, result_type)
+    total = values[0] * _TWO_32 + values[1] if arg_type == "bigint" else values[0].astype(np.float64)
+    with np.errstate(invalid="ignore", over="ignore"):
+        return _nullable(total / divisor, valid), None
+
+
+def _decimal_average(
+    total: Column, divisor: Ints, valid: Bools, arg_type: str | None, result_type: str | None
+) -> Finished:
+    scale = arrow_type(arg_type).scale
+    more = arrow_type(result_type).scale - scale
+    if total.dtype != object and _fits(total, 10**more * 2):
+        return _decimal(_divide(total * 10**more, divisor), result_type, valid)
+    # Spark rounds twice, half up both times: to 38 fractional digits, then to those of the result.
+    digits = _QUOTIENT_SCALE - scale
+    quotient = _divide(total.astype(object) * 10**digits, divisor.astype(object))
+    extra = 10 ** (digits - more)
+    return _decimal(_divide(quotient, np.full(len(total), extra, object)), result_type, valid)
+
+
+def _divide(values: Column, divisors: Column) -> Column:
+    """Quotients of integers, halves rounded away from zero; divisors are positive."""
+    negative = values < 0
+    size = np.where(negative, -values, values)
+    quotient = (2 * size + divisors) // (2 * divisors)
+    signed: Column = np.where(negative, -quotient, quotient)
+    return signed
+
+
+def _fits(values: Ints, factor: int) -> bool:
+    """Whether the values times `factor`, and a count beside them, fit 64 bits."""
+    limit = (1 << 62) // factor
+    return not len(values) or bool(values.min() > -limit and values.max() < limit)
+
+
+def _decimal(unscaled: Column, result_type: str | None, valid: Bools) -> Finished:
+    type = arrow_type(result_type)
+    limit = 10**type.precision
+    if unscaled.dtype != object and limit > 1 << 63:
+        return to_decimal(unscaled, type, valid), None
+    failed = np.asarray((unscaled >= limit) | (unscaled <= -limit), np.bool_)
+    if not bool(failed.any()):
+        return to_decimal(unscaled, type, valid), None
+    return to_decimal(np.where(failed, 0, unscaled), type, valid & ~failed), failed
+
+
+def _spread(function: str, values: Values) -> pa.Array:
+    n, _, m2 = values
+    free = n - 1.0 if function.endswith("samp") else n
+    with np.errstate(invalid="ignore", over="ignore"):
+        spread = m2 / np.where(free > 0, free, 1.0)
+        if function.startswith("stddev"):
+            spread = np.sqrt(spread)
+    return _nullable(spread, free > 0)
+
+
+def _no_terms(sums: Floats) -> Bools:
+    """Where a floating sum has no terms: it is -0.0 there and nowhere else."""
+    missing: Bools = (sums == 0) & np.signbit(sums)
+    return missing
+
+
+def _nullable(values: Column, valid: Bools) -> pa.Array:
+    return pa.array(values) if bool(valid.all()) else pa.array(values, mask=~valid)
+
+
+def _typed(array: pa.Array, result_type: str | None) -> pa.Array:
+    if result_type is None:
+        return array
+    type = arrow_type(result_type)
+    return array if array.type == type else array.cast(type)
+
+
+def _is_decimal(type: str | None) -> bool:
+    return type is not None and type.startswith("decimal")
+
+
+def _is_float(type: str | None) -> bool:
+    return type in ("float", "double")

@@ -1,0 +1,136 @@
+"""Group keys to small integers and back."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from weft.kernels.combine import Ints
+
+
+class GroupIndex:
+    """Ids 0, 1, 2, ... of the distinct keys met, in order of first appearance.
+
+    Null, NaN and "" are keys like any other; 0.0 and -0.0 are one key. Without keys there is one group.
+    """
+
+    def __init__(self, key_count: int) -> None:
+        self.key_count = key_count
+        self._begin()
+
+    def _begin(self) -> None:
+        self._columns = [_Distinct() for _ in range(self.key_count)]
+        self._pairs = [_Distinct() for _ in range(self.key_count - 1)]
+        self._keys: list[pa.Array] | None = None  # per group; None as long as there is none
+        self._count = 0
+
+    def __len__(self) -> int:
+        return self._count if self.key_count else 1
+
+    @property
+    def nbytes(self) -> int:
+        return sum(array.nbytes for array in self._keys or ())
+
+    def add(self, keys: Sequence[pa.Array], rows: int | None = None) -> Ints:
+        """The ids of the keys, new where they have not been met. `rows`: how many, where there is no key."""
+        if not self.key_count:
+            return np.zeros(rows or 0, np.int64)
+        hashed = [_canonical(array) for array in keys]
+        ids = self._columns[0].add(hashed[0])
+        for column, pair, array in zip(self._columns[1:], self._pairs, hashed[1:]):
+            ids = pair.add(_pair(ids, column.add(array)))
+        self._remember(ids, keys)
+        return ids
+
+    def lookup(self, keys: Sequence[pa.Array], rows: int | None = None) -> Ints:
+        """The ids of the keys, -1 where they have not been met."""
+        if not self.key_count:
+            return np.zeros(rows or 0, np.int64)
+        hashed = [_canonical(array) for array in keys]
+        ids = self._columns[0].find(hashed[0])
+        for column, pair, array in zip(self._columns[1:], self._pairs, hashed[1:]):
+            other = column.find(array)
+            found = pair.find(_pair(ids, other))
+            ids = np.where((ids < 0) | (other < 0), -1, found)
+        return ids
+
+    def take(self, ids: Ints) -> list[pa.Array]:
+        """The keys of the groups, one array per key."""
+        if self._keys is None:
+            return [pa.nulls(0) for _ in range(self.key_count)]
+        chosen = pa.array(ids)
+        return [array.take(chosen) for array in self._keys]
+
+    def keep(self, ids: Ints) -> None:
+        """Forget all groups but these, which become 0, 1, 2, ..."""
+        if self._keys is None:
+            return
+        kept = self.take(ids)
+        self._begin()
+        self.add(kept)
+
+    def _remember(self, ids: Ints, keys: Sequence[pa.Array]) -> None:
+        """Ids are dealt out in order of appearance: the new ones are those above all before them."""
+        new = np.flatnonzero(ids >= self._count)
+        if not new.size:
+            return
+        first = new[np.unique(ids[new], return_index=True)[1]]
+        fresh = [_normal(array.take(pa.array(first))) for array in keys]
+        known = self._keys
+        self._keys = (
+            fresh
+            if known is None
+            else [pa.concat_arrays([old, _as(add, old.type)]) for old, add in zip(known, fresh)]
+        )
+        self._count += len(first)
+
+
+class _Distinct:
+    """The distinct values met, numbered."""
+
+    def __init__(self) -> None:
+        self.values: pa.Array | None = None
+
+    def add(self, array: pa.Array) -> Ints:
+        if self.values is None:
+            self.values = array.slice(0, 0)
+        array = _as(array, self.values.type)
+        found = pc.index_in(array, self.values)
+        if found.null_count:
+            self.values = pa.concat_arrays([self.values, pc.unique(array.filter(found.is_null()))])
+            found = pc.index_in(array, self.values)
+        return np.asarray(found.to_numpy(zero_copy_only=False), np.int64)
+
+    def find(self, array: pa.Array) -> Ints:
+        if self.values is None:
+            return np.full(len(array), -1, np.int64)
+        found = pc.index_in(_as(array, self.values.type), self.values).fill_null(-1)
+        return np.asarray(found.to_numpy(zero_copy_only=False), np.int64)
+
+
+def _pair(left: Ints, right: Ints) -> pa.Array:
+    return pa.array((left << 32) | (right & 0xFFFFFFFF))
+
+
+def _normal(array: pa.Array) -> pa.Array:
+    """Floats with one zero and one NaN."""
+    if not pa.types.is_floating(array.type):
+        return array
+    numbers = np.array(array.fill_null(0).to_numpy(zero_copy_only=False)) + 0
+    numbers[np.isnan(numbers)] = np.nan
+    nulls = array.is_null().to_numpy(zero_copy_only=False) if array.null_count else None
+    return pa.array(numbers, array.type, mask=nulls)
+
+
+def _canonical(array: pa.Array) -> pa.Array:
+    """Equal keys as equal values that Arrow can hash."""
+    if pa.types.is_floating(array.type):
+        return _normal(array).view(pa.int32() if pa.types.is_float32(array.type) else pa.int64())
+    return array
+
+
+def _as(array: pa.Array, type: pa.DataType) -> pa.Array:
+    return array if array.type == type else array.cast(type)

@@ -1,0 +1,237 @@
+"""Values as 64-bit codes in their SQL order, so that MIN and MAX of any type are those of integers.
+
+Numbers, dates and times are their own codes; doubles keep their bits, turned so that they order with NaN
+greatest and both zeros equal; strings (by their UTF-8 bytes), binaries and long decimals are ranked among the
+values met. No code is ever LEAST or GREATEST: those mean null and absent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Protocol
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from weft.kernels.combine import GREATEST, LEAST, Bools, Column, Ints
+from weft.kernels.decimals import SMALL_DIGITS, bitmap, to_decimal, unscaled
+
+Recode = Callable[[Ints], Ints]
+
+_STRIDE = 1 << 40  # between the codes of values ranked one after the other
+_FAR = 1 << 61  # codes stay within twice this on either side of zero
+_SIGNLESS = np.int64(GREATEST)
+
+
+class Order(Protocol):
+    """How the values of one Arrow type are coded."""
+
+    type: pa.DataType
+
+    def encode(self, array: pa.Array) -> tuple[Ints, Recode | None]:
+        """Codes, anything where null; and how to change the codes given out earlier, if they must change."""
+
+    def decode(self, codes: Ints, valid: Bools | None) -> pa.Array:
+        """The values of codes; null where not valid."""
+
+
+class Whole:
+    """Integers, dates, times, booleans and short decimals: the code is the number itself.
+
+    A column of 64-bit numbers that meets an extreme of its range has to be ranked from then on (`overflows`).
+    """
+
+    def __init__(self, type: pa.DataType) -> None:
+        self.type = type
+
+    def encode(self, array: pa.Array) -> tuple[Ints, Recode | None]:
+        return _whole_numbers(array), None
+
+    def decode(self, codes: Ints, valid: Bools | None) -> pa.Array:
+        if pa.types.is_decimal(self.type):
+            return to_decimal(codes, self.type, valid)
+        if pa.types.is_boolean(self.type):
+            return pa.array(codes != 0, mask=None if valid is None else ~valid)
+        data = codes.astype(np.dtype(f"i{self.type.bit_width // 8}"), copy=False)
+        return pa.Array.from_buffers(self.type, len(data), [bitmap(valid), pa.py_buffer(data)])
+
+
+class Real:
+    """Floats and doubles: their bits, those of negative numbers turned over."""
+
+    def __init__(self, type: pa.DataType) -> None:
+        self.type = type
+
+    def encode(self, array: pa.Array) -> tuple[Ints, Recode | None]:
+        numbers = _filled(array).astype(np.float64)
+        numbers[np.isnan(numbers)] = np.nan
+        return _turn((numbers + 0.0).view(np.int64)), None
+
+    def decode(self, codes: Ints, valid: Bools | None) -> pa.Array:
+        numbers = _turn(codes).view(np.float64)
+        if pa.types.is_float32(self.type):
+            with np.errstate(invalid="ignore", over="ignore"):
+                numbers = numbers.astype(np.float32)
+        return pa.Array.from_buffers(self.type, len(codes), [bitmap(valid), pa.py_buffer(numbers)])
+
+
+class Ranked:
+    """Any values that Python can order: codes are dealt out with gaps, so that one met later fits between.
+
+    values   "ant"       "bee"               "cat"
+    codes     0          2^40                 2^41        "bat" comes at 2^39
+    """
+
+    def __init__(self, type: pa.DataType) -> None:
+        self.type = type
+        self.values: Column = np.empty(0, object)
+        self.codes: Ints = np.empty(0, np.int64)
+
+    def encode(self, array: pa.Array) -> tuple[Ints, Recode | None]:
+        present = array.drop_null()
+        objects = _objects(present)
+        recode = self._learn(_objects(pc.unique(present)))
+        codes = np.zeros(len(array), np.int64)
+        found = self.codes[np.searchsorted(self.values, objects)] if len(objects) else self.codes[:0]
+        codes[array.is_valid().to_numpy(zero_copy_only=False)] = found
+        return codes, recode
+
+    def decode(self, codes: Ints, valid: Bools | None) -> pa.Array:
+        values = np.full(len(codes), None, object)
+        which = slice(None) if valid is None else valid
+        values[which] = self.values[np.searchsorted(self.codes, codes[which])]
+        return _array(values, self.type)
+
+    def prune(self, live: Ints) -> None:
+        """Forget the values whose codes are not `live`."""
+        kept = np.isin(self.codes, live)
+        self.values, self.codes = self.values[kept], self.codes[kept]
+
+    def _learn(self, values: Column) -> Recode | None:
+        values = np.sort(values)
+        places = np.searchsorted(self.values, values)
+        known = np.zeros(len(values), bool)
+        inside = places < len(self.values)
+        known[inside] = self.values[places[inside]] == values[inside]
+        if bool(known.all()):
+            return None
+        values, places = values[~known], places[~known]
+        dealt = _deal(self.codes, places)
+        old = self.codes
+        self.values = np.insert(self.values, places, values)
+        if dealt is not None:
+            self.codes = np.insert(old, places, dealt)
+            return None
+        return self._deal_anew(old, places)
+
+    def _deal_anew(self, old: Ints, places: Ints) -> Recode:
+        count = len(self.values)
+        self.codes = (np.arange(count, dtype=np.int64) - count // 2) * min(_STRIDE, _FAR // count)
+        kept = np.ones(count, bool)
+        kept[places + np.arange(len(places))] = False
+        new = self.codes[kept]
+
+        def recode(codes: Ints) -> Ints:
+            changed = codes.copy()
+            plain = (codes != GREATEST) & (codes != LEAST)
+            changed[plain] = new[np.searchsorted(old, codes[plain])]
+            return changed
+
+        return recode
+
+
+def order_of(type: pa.DataType) -> Order:
+    """How values of the type are coded."""
+    if pa.types.is_floating(type):
+        return Real(type)
+    if pa.types.is_decimal(type):
+        return Whole(type) if type.precision <= SMALL_DIGITS else Ranked(type)
+    if pa.types.is_integer(type) or pa.types.is_temporal(type) or pa.types.is_boolean(type):
+        return Whole(type)
+    return Ranked(type)
+
+
+def overflows(order: Order, array: pa.Array) -> bool:
+    """Whether the array holds a number that is itself LEAST or GREATEST."""
+    if not isinstance(order, Whole) or pa.types.is_decimal(order.type) or order.type.bit_width < 64:
+        return False
+    codes = _whole_numbers(array)
+    extreme = (codes == GREATEST) | (codes == LEAST)
+    return bool(extreme.any())
+
+
+def ranked_instead(order: Whole, live: Ints) -> tuple[Ranked, Recode]:
+    """The order with which a column of numbers goes on, its `live` codes ranked; and their new codes."""
+    ranked = Ranked(order.type)
+    numbers = np.unique(live[(live != GREATEST) & (live != LEAST)])
+    ranked.encode(order.decode(numbers, None))
+    new = ranked.codes
+
+    def recode(codes: Ints) -> Ints:
+        changed = codes.copy()
+        plain = (codes != GREATEST) & (codes != LEAST)
+        changed[plain] = new[np.searchsorted(numbers, codes[plain])]
+        return changed
+
+    return ranked, recode
+
+
+def _turn(bits: Ints) -> Ints:
+    """The bits of doubles as codes, and back."""
+    turned: Ints = bits ^ ((bits >> 63) & _SIGNLESS)
+    return turned
+
+
+def _filled(array: pa.Array) -> Column:
+    filled = array.fill_null(0) if array.null_count else array
+    values: Column = filled.to_numpy(zero_copy_only=False)
+    return values
+
+
+def _whole_numbers(array: pa.Array) -> Ints:
+    if pa.types.is_decimal(array.type):
+        return unscaled(array)
+    if pa.types.is_boolean(array.type):
+        return _filled(array.cast(pa.int8())).astype(np.int64)
+    width = array.type.bit_width // 8
+    data = np.frombuffer(array.buffers()[1], np.dtype(f"i{width}"))
+    return data[array.offset : array.offset + len(array)].astype(np.int64)
+
+
+def _deal(codes: Ints, places: Ints) -> Ints | None:
+    """Codes for values that belong at `places` among `codes`, even in each gap; None: a gap is too small."""
+    if len(places) > _FAR // _STRIDE:
+        return None
+    below = np.where(places > 0, codes[np.maximum(places, 1) - 1] if len(codes) else 0, 0)
+    runs = np.flatnonzero(np.diff(places, prepend=-1))
+    in_run = np.diff(runs, append=len(places))
+    above = np.where(places < len(codes), codes[np.minimum(places, len(codes) - 1)] if len(codes) else 0, 0)
+    count = np.repeat(in_run, in_run)
+    nth = np.arange(len(places)) - np.repeat(runs, in_run)
+    if len(codes):
+        above = np.where(places < len(codes), above, below + (count + 1) * _STRIDE)
+        below = np.where(places > 0, below, above - (count + 1) * _STRIDE)
+    else:
+        below, above = np.full(len(places), -_STRIDE), count * _STRIDE
+    gap = (above - below) // (count + 1)
+    dealt: Ints = below + gap * (nth + 1)
+    return None if bool((gap < 1).any()) or bool((np.abs(dealt) > _FAR).any()) else dealt
+
+
+def _objects(array: pa.Array) -> Column:
+    """Python values that order as SQL orders these: bytes for text, integers for times."""
+    if pa.types.is_string(array.type) or pa.types.is_large_string(array.type):
+        array = array.cast(pa.binary())
+    elif pa.types.is_temporal(array.type):
+        array = array.view(pa.int64())
+    objects: Column = array.to_numpy(zero_copy_only=False).astype(object)
+    return objects
+
+
+def _array(values: Column, type: pa.DataType) -> pa.Array:
+    if pa.types.is_temporal(type):
+        return pa.array(values, pa.int64()).view(type)
+    if pa.types.is_string(type) or pa.types.is_large_string(type):
+        return pa.array(values, pa.binary()).cast(type)
+    return pa.array(values, type)

@@ -1,0 +1,128 @@
+"""Running sums of exact integers: any window is one subtraction.
+
+R-INT of Arasu and Widom, "Resource Sharing in Continuous Sliding-Window Aggregates" (VLDB 2004). Departures:
+positions are slices and not rows, and a late value is added to every later sum instead of being refused.
+Sums wrap around 64 bits; a difference is right whenever the window's own sum fits.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from weft.kernels.combine import SUM, Arrays, Column, Ints, Kind, enlarged, with_spare
+
+_AT_ONCE = 1 << 22  # elements of a temporary that is built for all components together
+
+
+class Prefix:
+    """Components by position, and by group in a third axis where there is one (`trail`).
+
+    positions       0   1   2   3
+    values          5   0   2   4
+    sums        0   5   5   7   11        window [1, 4) = sums[4] - sums[1] = 6
+    """
+
+    kind: Kind = SUM
+
+    def __init__(self, trail: tuple[int, ...] = ()) -> None:
+        self.sums: Column = np.zeros((0, 1, *trail), np.int64)
+        self.size = 0
+
+    @property
+    def nbytes(self) -> int:
+        return int(self.sums.nbytes)
+
+    @property
+    def width(self) -> int:
+        return len(self.sums)
+
+    def widen(self, width: int) -> None:
+        """At least so many components; the new ones are zero everywhere."""
+        if width > self.width:
+            self.sums = enlarged(self.sums, (width, *self.sums.shape[1:]), 0)
+
+    def widen_groups(self, groups: int) -> None:
+        shape = self.sums.shape
+        if groups > shape[2]:
+            self.sums = enlarged(self.sums, (*shape[:2], with_spare(groups, shape[2])), 0)
+
+    def append(self, count: int) -> None:
+        """So many positions more, holding nothing."""
+        shape = self.sums.shape
+        capacity = with_spare(self.size + count + 1, shape[1])
+        if capacity > shape[1]:
+            self.sums = enlarged(self.sums, (shape[0], capacity, *shape[2:]), 0)
+        self.sums[:, self.size + 1 : self.size + count + 1] = self.sums[:, self.size, None]
+        self.size += count
+
+    def insert(self, places: Ints) -> None:
+        """New positions holding nothing; `places` are their final positions, ascending."""
+        first = int(places[0])
+        self.append(len(places))
+        after = np.arange(first, self.size + 1)
+        old = after - np.searchsorted(places, after)
+        self.sums[:, first : self.size + 1] = self.sums[:, old]
+
+    def put(self, rows: Ints, groups: Ints, comps: Ints, arrays: Arrays) -> None:
+        """Add `arrays[0]` [component, cell] at the cells (row, group); no cell twice."""
+        (values,) = arrays
+        first, last = int(rows.min()), int(rows.max()) + 1
+        trail = self.sums.shape[2:]
+        chunk = max(1, _AT_ONCE // max(1, (last - first) * trail[0]))
+        for at in range(0, len(comps), chunk):
+            some = comps[at : at + chunk]
+            delta = np.zeros((len(some), last - first, *trail), np.int64)
+            delta[:, rows - first, groups] = values[at : at + chunk]
+            np.cumsum(delta, axis=1, out=delta)
+            which = _all_or(some, self.width)
+            self.sums[which, first + 1 : last + 1] += delta
+            if last < self.size:
+                self.sums[which, last + 1 : self.size + 1] += delta[:, -1:]
+
+    def load(self, arrays: Arrays) -> None:
+        """Begin anew from the values [component, position, ...]."""
+        (values,) = arrays
+        self.size = values.shape[1]
+        self.sums = np.zeros((values.shape[0], self.size + 1, *values.shape[2:]), np.int64)
+        np.cumsum(values, axis=1, out=self.sums[:, 1:])
+
+    def base(self, first: int = 0) -> Arrays:
+        """The values themselves, from position `first` on."""
+        sums = self.sums[:, first : self.size + 1]
+        return (sums[:, 1:] - sums[:, :-1],)
+
+    def drop(self, count: int) -> None:
+        """Forget the first positions."""
+        self.sums = self.sums[:, count : self.size + 1].copy()
+        self.size -= count
+
+    def keep(self, comps: Ints) -> None:
+        self.sums = self.sums[comps]
+
+    def keep_groups(self, groups: Ints) -> None:
+        self.sums = self.sums[..., groups]
+
+    def ranges(self, lo: Ints, hi: Ints, comps: Ints, groups: int | None = None) -> Arrays:
+        """The sums of the windows [lo, hi): [component, window, ...]."""
+        sums = self.sums if groups is None else self.sums[..., :groups]
+        if len(lo) == 1:
+            return ((sums[:, hi[0]][comps] - sums[:, lo[0]][comps])[:, None],)
+        out = np.empty((len(comps), len(lo), *sums.shape[2:]), np.int64)
+        for place, comp in enumerate(comps):
+            np.subtract(_rows(sums[comp], hi), _rows(sums[comp], lo), out=out[place])
+        return (out,)
+
+
+def _rows(array: Column, rows: Ints) -> Column:
+    """The rows, as a view where they lie at even distances."""
+    step = int(rows[1] - rows[0])
+    if step > 0 and rows[-1] - rows[0] == step * (len(rows) - 1) and bool((np.diff(rows) == step).all()):
+        view: Column = array[rows[0] : rows[-1] + 1 : step]
+        return view
+    return array.take(rows, axis=0) if array.flags.c_contiguous else array[rows]
+
+
+def _all_or(comps: Ints, width: int) -> slice | Ints:
+    """A slice where all components are meant: in-place work on it makes no copy."""
+    whole = len(comps) == width and bool((comps == np.arange(width)).all())
+    return slice(None) if whole else comps

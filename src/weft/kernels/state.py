@@ -1,0 +1,334 @@
+"""The live cells of one feed: partials by slice and group, and the windows answered from them.
+
+    fold      cells of a batch, in any order, also into old slices
+    answer    windows -> groups present and their combined partials
+    expire    whole slices that no window will need again; groups go with their last cell
+
+A cache: the same cells folded in any order and any number of pieces give the same answers.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+
+from weft.errors import Bug
+from weft.kernels.cells import NOTHING, NOWHERE, Cells, Selection, Store
+from weft.kernels.columns import Codes, ColumnSpec, Layout, Parts, Values, arrow_type, is_coded, layout, lift
+from weft.kernels.combine import KINDS, SUM, Arrays, Ints, Kind, combine_runs
+from weft.kernels.dense import Dense
+from weft.kernels.groups import GroupIndex
+from weft.kernels.orders import Recode
+from weft.kernels.sparse import Sparse
+
+_SMALL = 1 << 16  # matrices up to so many places are dense however empty
+_META = b"weft.state"
+_RAW = "raw"  # the part names of a stored column: raw, raw1, raw2, ...
+_REMEMBERED = 1 << 26  # bytes of selections kept within a step
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """One row per window and present group, ordered by both; `window` indexes the windows asked for."""
+
+    window: Ints
+    group: Ints
+    values: Mapping[ColumnSpec, Values]
+
+
+@dataclass(frozen=True, slots=True)
+class _Slot:
+    """Where a column lies: components of a kind."""
+
+    layout: Layout
+    comps: Ints
+    codes: Codes | None
+
+
+class FeedState:
+    def __init__(self, key_count: int) -> None:
+        self.groups = GroupIndex(key_count)
+        self._store: Store = Dense()
+        self._slots: dict[ColumnSpec, _Slot] = {}
+        self._widths: dict[Kind, int] = {SUM: 1}
+        self._selections: dict[tuple[bytes, bytes, int], Selection] = {}
+        self._remembered = 0
+        self._read_plans: dict[tuple[ColumnSpec, ...], _ReadPlan] = {}
+
+    @property
+    def columns(self) -> tuple[ColumnSpec, ...]:
+        return tuple(self._slots)
+
+    @property
+    def cells(self) -> int:
+        return self._store.count
+
+    @property
+    def nbytes(self) -> int:
+        return self._store.nbytes + self.groups.nbytes
+
+    def slices(self) -> Ints:
+        """Distinct slice starts, ascending."""
+        return self._store.starts()
+
+    def keys(self, groups: Ints) -> list[pa.Array]:
+        return self.groups.take(groups)
+
+    def lookup(self, keys: Sequence[pa.Array]) -> Ints:
+        return self.groups.lookup(keys)
+
+    def fold(self, slices: Ints, keys: Sequence[pa.Array], columns: Mapping[ColumnSpec, Parts]) -> None:
+        """Combine cells into the state: part arrays by name for each column, all as long as `slices`."""
+        slices = np.asarray(slices, np.int64)
+        if not len(slices):
+            return
+        self._forget()
+        groups = self.groups.add([_flat(key) for key in keys], len(slices))
+        self._make_room(columns, slices)
+        self._store.fold(*_distinct(slices, groups, self._writes(columns)))
+
+    def _make_room(self, columns: Iterable[ColumnSpec], slices: Ints) -> None:
+        for spec in columns:
+            if spec not in self._slots:
+                self._add_slot(spec)
+        times = len(np.union1d(self._store.starts(), slices))
+        self._choose_store(times, len(self.groups), self._store.count + len(slices))
+        self._store.widen(self._widths, len(self.groups))
+
+    def _add_slot(self, spec: ColumnSpec) -> None:
+        self._read_plans.clear()
+        how = layout(spec)
+        first = self._widths.get(how.kind, 0)
+        self._widths[how.kind] = first + how.width
+        codes = Codes(spec) if is_coded(spec) else None
+        self._slots[spec] = _Slot(how, np.arange(first, first + how.width), codes)
+
+    def _writes(self, columns: Mapping[ColumnSpec, Parts]) -> dict[Kind, tuple[Ints, Arrays]]:
+        """All components to write, stacked by kind."""
+        comps: dict[Kind, list[Ints]] = {}
+        stacked: dict[Kind, list[Arrays]] = {}
+        for spec, parts in columns.items():
+            slot = self._slots[spec]
+            flat = {name: _flat(array) for name, array in parts.items()}
+            comps.setdefault(slot.layout.kind, []).append(slot.comps)
+            stacked.setdefault(slot.layout.kind, []).extend(self._lift(spec, slot, flat))
+        return {
+            kind: (np.concatenate(comps[kind]), tuple(np.stack(arrays) for arrays in zip(*stacked[kind])))
+            for kind in comps
+        }
+
+    def _lift(self, spec: ColumnSpec, slot: _Slot, parts: Parts) -> tuple[Arrays, ...]:
+        if slot.codes is None:
+            return _restore(slot, parts) if _RAW in parts else lift(spec, parts)
+        kind, comp = slot.layout.kind, int(slot.comps[0])
+
+        def change(array: int, recode: Recode) -> None:
+            self._store.recode(kind, comp, array, recode)
+
+        return (slot.codes.encode(parts, change, lambda array: self._store.live(kind, comp, array)),)
+
+    def answer(self, starts: Ints, ends: Ints, present: ColumnSpec, wanted: Sequence[ColumnSpec]) -> Answered:
+        """The windows [start, end), both ascending: groups whose `present` is positive, and their partials.
+
+        A window holds the cells with start <= slice < end. A column that no cell has is absent everywhere.
+        """
+        selection = self._select(np.asarray(starts, np.int64), np.asarray(ends, np.int64), present)
+        return Answered(selection.window, selection.group, self._read(selection, tuple(wanted)))
+
+    def _select(self, starts: Ints, ends: Ints, present: ColumnSpec) -> Selection:
+        slot = self._slots.get(present)
+        if slot is None or not len(starts) or not len(self._store.starts()):
+            return NOTHING
+        comp = int(slot.comps[0])
+        key = (starts.tobytes(), ends.tobytes(), comp)
+        found = self._selections.get(key)
+        if found is None:
+            if bool((np.diff(starts) < 0).any()) or bool((np.diff(ends) < 0).any()):
+                raise Bug("windows-unordered", "windows must be asked for in ascending order")
+            found = self._store.select(starts, ends, comp)
+            self._remember(key, found)
+        return found
+
+    def _remember(self, key: tuple[bytes, bytes, int], selection: Selection) -> None:
+        """Queries that share windows and predicate find the same groups: look once per step."""
+        if self._remembered + selection.nbytes > _REMEMBERED:
+            self._forget()
+        self._remembered += selection.nbytes
+        self._selections[key] = selection
+
+    def _forget(self) -> None:
+        self._selections.clear()
+        self._remembered = 0
+
+    def _read(self, selection: Selection, wanted: tuple[ColumnSpec, ...]) -> dict[ColumnSpec, Values]:
+        plan = self._read_plans.get(wanted)
+        if plan is None:
+            plan = self._read_plans[wanted] = _plan_read(wanted, self._slots)
+        count = len(selection.window)
+        values: dict[ColumnSpec, Values] = {spec: _absent(spec, count) for spec in plan.absent}
+        for kind, comps, places in plan.reads:
+            arrays = self._store.read(selection, kind, comps) if count else kind.empty((len(comps), 0))
+            for spec, slot, first in places:
+                values[spec] = _lower(slot, arrays, first)
+        return values
+
+    def expire(self, before: int) -> None:
+        """Drop the cells of slices that start before; then groups without cells, once they are the most."""
+        self._forget()
+        self._store.expire(before)
+        present = self._store.present()
+        if len(present) > 64 and int(present.sum()) * 2 < len(present):
+            kept = np.flatnonzero(present)
+            self.groups.keep(kept)
+            self._store.keep_groups(kept)
+        for slot in self._slots.values():
+            if slot.codes is not None:
+                kind, comp = slot.layout.kind, int(slot.comps[0])
+                slot.codes.prune(lambda i, k=kind, c=comp: self._store.live(k, c, i), self._store.count)  # type: ignore[misc]
+        self._choose_store(len(self._store.starts()), len(self.groups), self._store.count)
+
+    def table(self) -> pa.Table:
+        """All live cells, so that `from_table` gives the same state again."""
+        cells = self._store.cells()
+        arrays = {"slice": pa.array(cells.starts)}
+        arrays |= {f"k{place}": key for place, key in enumerate(self.groups.take(cells.groups))}
+        for number, slot in enumerate(self._slots.values()):
+            arrays |= {f"c{number}{name}": array for name, array in _dump(slot, cells).items()}
+        columns = [[spec.text, spec.op, spec.type, spec.by_type] for spec in self._slots]
+        meta = {"keys": self.groups.key_count, "columns": columns}
+        return pa.table(arrays).replace_schema_metadata({_META: json.dumps(meta)})
+
+    @classmethod
+    def from_table(cls, table: pa.Table) -> FeedState:
+        meta = json.loads(table.schema.metadata[_META])
+        state = cls(meta["keys"])
+        columns: dict[ColumnSpec, Parts] = {}
+        for number, column in enumerate(meta["columns"]):
+            start = f"c{number}_"
+            names = [name for name in table.column_names if name.startswith(start)]
+            columns[ColumnSpec(*column)] = {name[len(start) :]: table[name] for name in names}
+        state._make_room(columns, NOWHERE)
+        keys = [table[f"k{place}"] for place in range(meta["keys"])]
+        state.fold(table["slice"].to_numpy(), keys, columns)
+        return state
+
+    def drop_columns(self, keep: Sequence[ColumnSpec]) -> None:
+        """Forget all columns but these."""
+        kept = set(keep)
+        if kept.issuperset(self._slots):
+            return
+        slots = {spec: slot for spec, slot in self._slots.items() if spec in kept}
+        comps: dict[Kind, list[Ints]] = {kind: [NOWHERE] for kind in KINDS}
+        comps[SUM].append(np.zeros(1, np.int64))
+        self._slots, self._widths = {}, {SUM: 1}
+        for spec, slot in slots.items():
+            comps[slot.layout.kind].append(slot.comps)
+            self._add_slot(spec)
+            self._slots[spec] = _Slot(slot.layout, self._slots[spec].comps, slot.codes)
+        self._store.keep_components({kind: np.concatenate(parts) for kind, parts in comps.items()})
+        self._forget()
+        self._read_plans.clear()
+
+    def _choose_store(self, times: int, groups: int, cells: int) -> None:
+        """Dense where at least every 16th place is filled, sparse below; back only when every 4th is."""
+        places = times * groups
+        dense = isinstance(self._store, Dense)
+        if dense and places > max(_SMALL, 16 * cells):
+            self._move_to(Sparse())
+        elif not dense and places <= max(_SMALL // 2, 4 * cells):
+            self._move_to(Dense())
+
+    def _move_to(self, store: Store) -> None:
+        cells = self._store.cells()
+        store.widen(self._widths, len(self.groups))
+        if len(cells.starts):
+            writes = {kind: (np.arange(len(arrays[0])), arrays) for kind, arrays in cells.arrays.items()}
+            store.fold(cells.starts, cells.groups, _without_mark(writes))
+        self._store = store
+
+
+@dataclass(frozen=True, slots=True)
+class _ReadPlan:
+    """For a list of columns: what to read of each kind, and where in it each column begins."""
+
+    reads: tuple[tuple[Kind, Ints, tuple[tuple[ColumnSpec, _Slot, int], ...]], ...]
+    absent: tuple[ColumnSpec, ...]
+
+
+def _plan_read(wanted: tuple[ColumnSpec, ...], slots: Mapping[ColumnSpec, _Slot]) -> _ReadPlan:
+    comps: dict[Kind, list[Ints]] = {}
+    places: dict[Kind, list[tuple[ColumnSpec, _Slot, int]]] = {}
+    for spec in dict.fromkeys(wanted):
+        slot = slots.get(spec)
+        if slot is not None:
+            before = comps.setdefault(slot.layout.kind, [])
+            first = sum(len(part) for part in before)
+            places.setdefault(slot.layout.kind, []).append((spec, slot, first))
+            before.append(slot.comps)
+    reads = tuple((kind, np.concatenate(parts), tuple(places[kind])) for kind, parts in comps.items())
+    return _ReadPlan(reads, tuple(spec for spec in wanted if spec not in slots))
+
+
+def _lower(slot: _Slot, arrays: Arrays, first: int) -> Values:
+    """One column out of what was read of its kind."""
+    if slot.codes is not None:
+        return (slot.codes.decode(tuple(array[first] for array in arrays)),)
+    return tuple(array[first + place] for place in range(slot.layout.width) for array in arrays)
+
+
+def _absent(spec: ColumnSpec, count: int) -> Values:
+    how = layout(spec)
+    if is_coded(spec):
+        return (pa.nulls(count, arrow_type(spec.type)),)
+    empty = how.kind.empty((count,))
+    return tuple(array for _ in range(how.width) for array in empty)
+
+
+def _dump(slot: _Slot, cells: Cells) -> dict[str, pa.Array]:
+    """One column of all cells: coded ones as values, the others as they are stored."""
+    stored = tuple(array[slot.comps] for array in cells.arrays[slot.layout.kind])
+    if slot.codes is not None:
+        first = tuple(array[0] for array in stored)
+        return {f"_{part}": slot.codes.decode_part(i, first) for i, part in enumerate(slot.layout.parts)}
+    flat = [pa.array(part) for array in stored for part in array]
+    return {f"_{_RAW}" if not place else f"_{_RAW}{place}": part for place, part in enumerate(flat)}
+
+
+def _restore(slot: _Slot, parts: Parts) -> tuple[Arrays, ...]:
+    raw = [part.to_numpy() for part in parts.values()]
+    width = slot.layout.width
+    return tuple(tuple(raw[comp::width]) for comp in range(width))
+
+
+def _flat(array: pa.Array | pa.ChunkedArray) -> pa.Array:
+    return array.combine_chunks() if isinstance(array, pa.ChunkedArray) else array
+
+
+def _distinct(
+    slices: Ints, groups: Ints, writes: Mapping[Kind, tuple[Ints, Arrays]]
+) -> tuple[Ints, Ints, Mapping[Kind, tuple[Ints, Arrays]]]:
+    """The same cells with those of one slice and group combined."""
+    _, rows = np.unique(slices, return_inverse=True)
+    cell = rows * (int(groups.max()) + 1) + groups
+    order = np.argsort(cell, kind="stable")
+    ordered = cell[order]
+    runs = np.flatnonzero(np.diff(ordered, prepend=-1))
+    if len(runs) == len(cell):
+        return slices, groups, writes
+    combined: dict[Kind, tuple[Ints, Arrays]] = {}
+    for kind, (comps, arrays) in writes.items():
+        combined[kind] = comps, combine_runs(kind, tuple(array[:, order] for array in arrays), runs)
+    first = order[runs]
+    return slices[first], groups[first], combined
+
+
+def _without_mark(writes: Mapping[Kind, tuple[Ints, Arrays]]) -> dict[Kind, tuple[Ints, Arrays]]:
+    """A store marks the cells it is given itself."""
+    changed = dict(writes)
+    comps, (sums,) = changed[SUM]
+    changed[SUM] = comps[1:], (sums[1:],)
+    return changed

@@ -1,0 +1,222 @@
+"""A feed's state against the obvious loop: whatever is folded, in whatever order, every window is right."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from datetime import date
+from decimal import Decimal
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.unit.kernels.model import (
+    CASES,
+    GRAIN,
+    PRESENT,
+    PRESENT_ODD,
+    Case,
+    Row,
+    agree,
+    evaluate,
+    lowered,
+    parts,
+)
+from weft.errors import Bug
+from weft.kernels.columns import ColumnSpec
+from weft.kernels.dense import Dense
+from weft.kernels.sparse import Sparse
+from weft.kernels.state import FeedState
+
+KEY_TYPES = (pa.string(), pa.float64())
+
+
+class Flipping(FeedState):
+    """Changes its store at every chance."""
+
+    def _choose_store(self, times: int, groups: int, cells: int) -> None:
+        self._move_to(Sparse() if isinstance(self._store, Dense) else Dense())
+
+
+class AllSparse(FeedState):
+    def _choose_store(self, times: int, groups: int, cells: int) -> None:
+        if isinstance(self._store, Dense):
+            self._move_to(Sparse())
+
+
+STATES = {"dense": FeedState, "sparse": AllSparse, "flipping": Flipping}
+
+EXTREMES = [2**63 - 1, -(2**63), 2**63 - 2, 0, -1, 1 << 32]
+FLOATS = [0.0, -0.0, 1.5, -2.25, 1e100, -1e-300, float("inf"), float("-inf"), float("nan")]
+TEXTS = ["", "a", "b", "aa", "Z", "é", "\U0001f600", "\uffff", "a\x00"]
+
+
+def maybe(strategy: st.SearchStrategy[object]) -> st.SearchStrategy[object]:
+    return st.none() | strategy
+
+
+rows = st.builds(
+    Row,
+    ts=st.integers(-5 * GRAIN, 12 * GRAIN),
+    key=st.tuples(st.sampled_from(["x", "y", "", None]), st.sampled_from([1.0, float("nan"), 0.0, None])),
+    i=maybe(st.integers(-(2**31), 2**31 - 1)),
+    big=maybe(st.integers(-(2**40), 2**40) | st.sampled_from(EXTREMES)),
+    f=maybe(st.floats(-1e6, 1e6) | st.sampled_from(FLOATS)),
+    s=maybe(st.sampled_from(TEXTS) | st.text(max_size=3)),
+    d=maybe(st.decimals(-(10**17), 10**17, places=2)),
+    e=maybe(st.sampled_from([Decimal("1.25"), Decimal("-99999999.99"), Decimal("0.00")])),
+    day=maybe(st.dates(date(1960, 1, 1), date(2030, 1, 1))),
+    flag=maybe(st.booleans()),
+)
+batches = st.lists(rows, min_size=1, max_size=12)
+actions = st.one_of(
+    st.tuples(st.just("fold"), batches, st.integers(0, len(CASES))),
+    st.tuples(st.just("fold"), batches, st.just(len(CASES))),
+    st.tuples(st.just("expire"), st.integers(-5, 12), st.none()),
+    st.tuples(st.just("snapshot"), st.none(), st.none()),
+    st.tuples(st.just("drop"), st.integers(1, len(CASES)), st.none()),
+    st.tuples(st.just("answer"), st.none(), st.none()),
+)
+
+
+class Model:
+    """A state under test beside the rows it should hold."""
+
+    def __init__(self, state: FeedState) -> None:
+        self.state = state
+        self.rows: dict[Case, list[Row]] = defaultdict(list)
+
+    def fold(self, batch: list[Row], count: int) -> None:
+        """With the first `count` columns, always those that tell presence. Cells may come twice."""
+        cells: dict[tuple[object, ...], list[Row]] = defaultdict(list)
+        for number, row in enumerate(batch):
+            cells[(row.slice, repr(row.key), number % 2)].append(row)
+        heads = [cell[0] for cell in cells.values()]
+        keys = [pa.array([row.key[at] for row in heads], type) for at, type in enumerate(KEY_TYPES)]
+        used = CASES[: max(2, count)]
+        columns = {case.spec: parts(case, list(cells.values())) for case in used}
+        self.state.fold(np.array([row.slice for row in heads]), keys, columns)
+        for case in used:
+            self.rows[case] += batch
+
+    def expire(self, before: int) -> None:
+        self.state.expire(before)
+        for case in self.rows:
+            self.rows[case] = [row for row in self.rows[case] if row.slice >= before]
+
+    def drop(self, count: int) -> None:
+        kept = CASES[: max(2, count)]
+        self.state.drop_columns([case.spec for case in kept])
+        self.rows = defaultdict(list, {case: rows for case, rows in self.rows.items() if case in kept})
+
+    def check(self, present: Case, starts: np.ndarray, ends: np.ndarray) -> None:
+        answered = self.state.answer(starts, ends, present.spec, [case.spec for case in CASES])
+        keys = list(zip(*(key.to_pylist() for key in self.state.keys(answered.group))))
+        got = {
+            (int(window), repr(key)): [lowered(case, answered.values[case.spec])[at] for case in CASES]
+            for at, (window, key) in enumerate(zip(answered.window, keys))
+        }
+        assert list(zip(answered.window, answered.group)) == sorted(zip(answered.window, answered.group))
+        assert len(got) == len(answered.window)
+        expected_groups = set()
+        for number, (start, end) in enumerate(zip(starts, ends)):
+            groups: dict[str, dict[Case, list[Row]]] = defaultdict(lambda: defaultdict(list))
+            for case in CASES:
+                for row in self.rows[case]:
+                    if start <= row.slice < end:
+                        groups[repr(row.key)][case].append(row)
+            for key, held in groups.items():
+                if evaluate(present, held[present]) == 0:
+                    continue
+                expected_groups.add((number, key))
+                for case, value in zip(CASES, got[(number, key)]):
+                    expected = evaluate(case, held[case])
+                    assert agree(case, value, expected, held[case]), (case.spec, value, expected)
+        assert set(got) == expected_groups
+
+
+def windows(width: int, slide: int) -> tuple[np.ndarray, np.ndarray]:
+    ends = np.arange(-6, 18, slide) * GRAIN
+    return ends - width * GRAIN, ends
+
+
+@pytest.mark.parametrize("kind", STATES)
+@settings(max_examples=50, deadline=None, report_multiple_bugs=False)
+@given(script=st.lists(actions, min_size=1, max_size=7))
+def test_every_window_equals_the_obvious_loop(kind: str, script: list[tuple[str, object, object]]) -> None:
+    model = Model(STATES[kind](2))
+    for action, what, count in script:
+        if action == "fold":
+            model.fold(what, count)
+        elif action == "expire":
+            model.expire(what * GRAIN)
+        elif action == "snapshot":
+            table = model.state.table()
+            model.state = STATES[kind].from_table(table)
+            assert model.state.cells == table.num_rows
+        elif action == "drop":
+            model.drop(what)
+        else:
+            model.check(PRESENT, *windows(3, 1))
+    model.check(PRESENT, *windows(1, 1))
+    model.check(PRESENT_ODD, *windows(5, 2))
+    model.check(PRESENT, np.array([-6 * GRAIN]), np.array([13 * GRAIN]))
+    held = {(row.slice, repr(row.key)) for row in model.rows[PRESENT]}
+    assert model.state.cells == len(held)
+    assert set(model.state.slices()) == {slice for slice, _ in held} or not held
+
+
+def test_an_extreme_met_after_an_expiry_ranks_only_what_is_left() -> None:
+    spec, count = ColumnSpec("max(big)", "max", "bigint"), ColumnSpec("count(*)", "count")
+    state = FeedState(0)
+    for slice, big in [(0, 7), (10, 8), (20, 2**63 - 1), (30, -(2**63))]:
+        state.expire(slice - 10)
+        state.fold(np.array([slice]), [], {spec: {"": pa.array([big])}, count: {"": pa.array([1])}})
+    found = state.answer(np.array([10, 20, 30]), np.array([20, 30, 40]), count, [spec])
+    assert found.window.tolist() == [1, 2]
+    assert found.values[spec][0].to_pylist() == [2**63 - 1, -(2**63)]
+
+
+@pytest.mark.parametrize("kind", STATES)
+def test_windows_in_descending_order_are_refused(kind: str) -> None:
+    state = STATES[kind](0)
+    count = ColumnSpec("count(*)", "count")
+    state.fold(np.array([0]), [], {count: {"": pa.array([1])}})
+    with pytest.raises(Bug, match="ascending"):
+        state.answer(np.array([10, 0]), np.array([20, 10]), count, [])
+
+
+def test_many_groups_in_few_slices_are_kept_sparse_and_come_back_dense() -> None:
+    count = ColumnSpec("count(*)", "count")
+    state = FeedState(1)
+    for slice in range(40):
+        keys = np.arange(slice * 5_000, (slice + 1) * 5_000)
+        state.fold(np.full(5_000, slice), [pa.array(keys)], {count: {"": pa.array(keys % 3 + 1)}})
+    assert isinstance(state._store, Sparse)
+    assert state.nbytes < 40 * 5_000 * 100
+    found = state.answer(np.array([0, 10]), np.array([10, 40]), count, [count])
+    assert np.bincount(found.window).tolist() == [50_000, 150_000]
+    assert found.values[count][0].tolist() == [key % 3 + 1 for key in range(200_000)]
+    state.expire(39)
+    assert isinstance(state._store, Dense)
+    assert len(state.groups) == state.cells == 5_000
+    found = state.answer(np.array([0]), np.array([40]), count, [count])
+    assert state.keys(found.group)[0].to_pylist() == list(range(195_000, 200_000))
+
+
+def test_state_stays_level_while_slices_and_groups_come_and_go() -> None:
+    count, least = ColumnSpec("count(*)", "count"), ColumnSpec("min(s)", "min", "string")
+    state, sizes = FeedState(1), []
+    for slice in range(2_000):
+        keys = pa.array([f"g{slice // 10}", f"h{slice // 10}"])
+        columns = {count: {"": pa.array([1, 1])}, least: {"": pa.array([f"v{slice}", None])}}
+        state.fold(np.full(2, slice), [keys], columns)
+        state.expire(slice - 50)
+        answered = state.answer(np.array([slice - 19]), np.array([slice + 1]), count, [least])
+        recent = [f"v{at}" for at in range(slice // 10 * 10, slice + 1)]
+        assert min(recent) in answered.values[least][0].to_pylist()
+        sizes.append(state.nbytes)
+    assert max(sizes[1_000:]) <= 2 * max(sizes[:1_000])
+    assert len(state.groups) <= 128
