@@ -1,0 +1,113 @@
+"""Files are written whole or not at all."""
+
+from __future__ import annotations
+
+import errno
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from weft.errors import Bug, RunError
+from weft.log import durable
+from weft.log.durable import create_once, fault, read_record, record_chunks, write_file, write_new
+
+
+def test_the_first_writer_wins(tmp_path: Path) -> None:
+    path = tmp_path / "record"
+    assert create_once(path, [b"first"], "ingest.record")
+    assert not create_once(path, [b"second"], "ingest.record")
+    assert path.read_bytes() == b"first"
+    assert os.listdir(tmp_path) == ["record"]
+
+
+def test_the_first_writer_wins_without_hard_links(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def no_links(*_: object) -> None:
+        raise OSError(errno.EPERM, "not here")
+
+    monkeypatch.setattr(os, "link", no_links)
+    assert create_once(tmp_path / "record", [b"first"], "ingest.record")
+    assert not create_once(tmp_path / "record", [b"second"], "ingest.record")
+    assert (tmp_path / "record").read_bytes() == b"first"
+    assert os.listdir(tmp_path) == ["record"]
+
+
+def test_write_file_replaces(tmp_path: Path) -> None:
+    write_file(tmp_path / "f", [b"a", b"b"], "home.owner")
+    write_file(tmp_path / "f", [b"c"], "home.owner")
+    assert (tmp_path / "f").read_bytes() == b"c"
+    assert os.listdir(tmp_path) == ["f"]
+
+
+@pytest.mark.parametrize(
+    ("number", "code"),
+    [
+        (errno.ENOSPC, "disk-full"),
+        (errno.EDQUOT, "disk-full"),
+        (errno.EROFS, "not-writable"),
+        (errno.EACCES, "not-writable"),
+        (errno.EIO, "write-failed"),
+    ],
+)
+@pytest.mark.parametrize("write", [write_new, write_file, create_once])
+def test_a_failed_write_leaves_nothing_and_says_why(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, write: object, number: int, code: str
+) -> None:
+    def fails(_: int) -> None:
+        raise OSError(number, os.strerror(number))
+
+    monkeypatch.setattr(durable.os, "fsync", fails)
+    with pytest.raises(RunError) as caught:
+        write(tmp_path / "f", [b"bytes"], "ingest.data")  # type: ignore[operator]
+    assert caught.value.code == code
+    assert str(tmp_path / "f") in str(caught.value)
+    assert os.strerror(number) in str(caught.value)
+    assert os.listdir(tmp_path) == []
+
+
+def test_a_record_survives_the_round_trip(tmp_path: Path) -> None:
+    body = {
+        "number": 3,
+        "meta": {"é": [1.5, None, float("inf")], "text": 'x",\n"checksum": "y'},
+        "none": None,
+    }
+    write_file(tmp_path / "r.json", record_chunks(body), "ingest.record")
+    assert read_record(tmp_path / "r.json") == body
+
+
+def test_every_altered_byte_of_a_record_is_noticed(tmp_path: Path) -> None:
+    path = tmp_path / "r.json"
+    data = b"".join(record_chunks({"number": 3, "meta": {"max": 17}}))
+    for at in range(len(data)):
+        path.write_bytes(data[:at] + bytes([data[at] ^ 1]) + data[at + 1 :])
+        with pytest.raises(RunError, match=r"r\.json"):
+            read_record(path)
+    for length in range(len(data)):
+        path.write_bytes(data[:length])
+        with pytest.raises(RunError, match=r"r\.json"):
+            read_record(path)
+
+
+def test_a_missing_record_is_named(tmp_path: Path) -> None:
+    with pytest.raises(RunError, match=r"gone\.json.*missing"):
+        read_record(tmp_path / "gone.json")
+
+
+def test_a_fault_kills_at_its_nth_hit() -> None:
+    script = (
+        "from weft.log.durable import fault\n"
+        "for n in range(5): fault('ingest.data.after'); print(n, flush=True)"
+    )
+    env = os.environ | {"WEFT_FAULT": "ingest.data.after:3"}
+    done = subprocess.run(
+        [sys.executable, "-c", script], env=env, capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stdout) == (-9, "0\n1\n")
+
+
+def test_an_unknown_fault_point_is_a_bug(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("WEFT_FAULT", "elsewhere")
+    with pytest.raises(Bug, match="no fault point"):
+        fault("ingest.datum.after")

@@ -1,0 +1,130 @@
+"""A home has one owner, one program and one format."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from weft.errors import Bug, RunError
+from weft.log.durable import record_chunks
+from weft.log.home import Home, file_name
+from weft.log.ingest import IngestLog
+
+
+def code_of(call: object) -> str:
+    with pytest.raises(RunError) as caught:
+        call()  # type: ignore[operator]
+    assert caught.value.help
+    return caught.value.code
+
+
+def test_a_home_is_made_and_opened_again(tmp_path: Path) -> None:
+    with Home.open(tmp_path / "h", "app") as home:
+        first, generation = home.id, home.generation
+        assert home.pin({"timezone": "UTC"}) == {"timezone": "UTC"}
+    with Home.open(tmp_path / "h", "app") as home:
+        assert (home.id, home.program, home.generation) == (first, "app", generation + 1)
+        assert home.pin({"timezone": "CET", "ansi": "true"}) == {"timezone": "UTC", "ansi": "true"}
+    assert Home.look(tmp_path / "h").settings == {"timezone": "UTC", "ansi": "true"}
+
+
+def test_a_second_owner_in_this_process_is_refused(tmp_path: Path) -> None:
+    with Home.open(tmp_path / "h"):
+        assert code_of(lambda: Home.open(tmp_path / "h")) == "home-in-use"
+    Home.open(tmp_path / "h").close()
+
+
+def test_a_second_process_is_refused_and_told_who(tmp_path: Path) -> None:
+    script = f"from weft.log.home import Home; Home.open({str(tmp_path / 'h')!r})"
+    with Home.open(tmp_path / "h"):
+        done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
+        assert done.returncode == 1
+        assert "home-in-use" in done.stderr
+        assert f"pid {os.getpid()}" in done.stderr
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+def test_the_lock_dies_with_its_process_even_if_a_child_lives_on(tmp_path: Path) -> None:
+    script = (
+        f"import os, time\nfrom weft.log.home import Home\nHome.open({str(tmp_path / 'h')!r})\n"
+        "if os.fork() == 0:\n    time.sleep(60)\nprint(end='', flush=True)\nos.kill(os.getpid(), 9)"
+    )
+    with subprocess.Popen([sys.executable, "-c", script], start_new_session=True) as process:
+        assert process.wait(30) == -9
+        try:
+            Home.open(tmp_path / "h").close()
+        finally:
+            os.killpg(process.pid, 9)
+
+
+def test_a_stale_owner_is_fenced(tmp_path: Path) -> None:
+    stale = Home.open(tmp_path / "h")
+    log = IngestLog(stale, "s")
+    log.commit(0, {}, {})
+    log.commit(1, {}, {})
+    (tmp_path / "h" / "owner.lock").unlink()
+    script = f"from weft.log.home import Home; Home.open({str(tmp_path / 'h')!r})"
+    subprocess.run([sys.executable, "-c", script], check=True)
+    assert code_of(lambda: log.commit(2, {}, {})) == "home-taken"
+    assert code_of(lambda: log.expire(0)) == "home-taken"
+    stale.close()
+    with Home.open(tmp_path / "h") as home:
+        assert (IngestLog(home, "s").first, IngestLog(home, "s").next) == (0, 2)
+
+
+def test_a_reader_writes_nothing(tmp_path: Path) -> None:
+    Home.open(tmp_path / "h").close()
+    home = Home.look(tmp_path / "h")
+    with pytest.raises(Bug):
+        IngestLog(home, "s").commit(0, {}, {})
+    assert not (tmp_path / "h" / "ingest").exists()
+
+
+def test_places_that_are_no_home(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("x")
+    (tmp_path / "full").mkdir()
+    (tmp_path / "full" / "thesis.txt").write_text("x")
+    assert code_of(lambda: Home.open(tmp_path / "file")) == "not-a-home"
+    assert code_of(lambda: Home.open(tmp_path / "full")) == "not-a-home"
+    assert code_of(lambda: Home.open(tmp_path / "none", create=False)) == "no-home"
+    assert code_of(lambda: Home.look(tmp_path / "none")) == "no-home"
+    assert sorted(os.listdir(tmp_path)) == ["file", "full"]
+
+
+def test_another_version_is_refused(tmp_path: Path) -> None:
+    Home.open(tmp_path / "h").close()
+    (tmp_path / "h" / "weft.json").write_bytes(b"".join(record_chunks({"format": 99})))
+    assert code_of(lambda: Home.open(tmp_path / "h")) == "home-of-other-version"
+    assert code_of(lambda: Home.look(tmp_path / "h")) == "home-of-other-version"
+
+
+def test_another_program_is_refused(tmp_path: Path) -> None:
+    Home.open(tmp_path / "h", "app").close()
+    assert code_of(lambda: Home.open(tmp_path / "h", "other")) == "home-of-other-program"
+    Home.open(tmp_path / "h", "app").close()
+
+
+def test_a_damaged_home_is_named(tmp_path: Path) -> None:
+    Home.open(tmp_path / "h").close()
+    (tmp_path / "h" / "weft.json").write_text("{}")
+    with pytest.raises(RunError, match=r"weft\.json"):
+        Home.open(tmp_path / "h")
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
+def test_a_read_only_place_is_refused(tmp_path: Path) -> None:
+    tmp_path.chmod(0o555)
+    assert code_of(lambda: Home.open(tmp_path / "h")) == "not-writable"
+
+
+@pytest.mark.parametrize("names", [("a/b", "a%2Fb"), ("a b", "a_b"), ("..", "."), ("_x", "x"), ("é", "e")])
+def test_different_names_stay_different_files(names: tuple[str, str]) -> None:
+    one, other = map(file_name, names)
+    assert one != other
+    assert "/" not in one + other
+    assert not one.startswith((".", "_"))
