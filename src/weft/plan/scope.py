@@ -80,6 +80,8 @@ def column(name: str, place: Place | None = None) -> exp.Column:
 
 @cache
 def _needs_quotes(name: str) -> bool:
+    if not name.isascii():
+        return True  # sqlglot would take it; Spark does not
     try:
         tree = parse_one(name, read="spark")
     except SqlglotError:

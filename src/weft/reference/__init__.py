@@ -1,0 +1,12 @@
+"""The meaning of a query, written once and slowly: plain SQL over the whole history of its stream.
+
+    reference_sql(query, stream, dialect="duckdb")     a SELECT over a table named like the stream
+
+It knows nothing of slices, partials or batches, and imports none of the code that does: it is there to judge
+it. Dialect `duckdb` is for tests; `spark` for what DuckDB judges differently, and for verifying a program's
+answers where only Spark is at hand.
+"""
+
+from weft.reference.meaning import dead_sql, late_sql, reference_sql
+
+__all__ = ["dead_sql", "late_sql", "reference_sql"]

@@ -1,0 +1,37 @@
+"""What the two engines that can judge us say differently."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Protocol
+
+from weft.lang.statements import Expr
+from weft.plan.nodes import Aggregation
+
+Types = Mapping[str, str | None]
+
+
+class Dialect(Protocol):
+    """Fragments of SQL with Spark's meaning."""
+
+    def quote(self, name: str) -> str: ...
+
+    def micros(self, timestamp: str) -> str:
+        """A timestamp as whole microseconds since 1970."""
+
+    def instant(self, micros: str) -> str:
+        """Whole microseconds since 1970 as a timestamp."""
+
+    def exploded(self, source: str, first: str, last: str, step: int, name: str) -> str:
+        """Each row of `source` once for every `first, first + step, ... <= last`, its column `name`."""
+
+    def checked(self, source: str, carried: str, wanted: Mapping[str, Expr], types: Types) -> str:
+        """The rows of `source` on which no expression fails: the carried columns and the wanted ones."""
+
+    def aggregated(
+        self, call: Aggregation, args: Sequence[str], where: Sequence[str], time: str
+    ) -> list[str]:
+        """Columns of a GROUP BY that hold an aggregate of columns, for `finished` to finish."""
+
+    def finished(self, source: str, carried: str, calls: Sequence[Aggregation]) -> str:
+        """The groups with every aggregate under its name, without those whose sum overflows."""

@@ -1,0 +1,252 @@
+"""A bound query as one SELECT, stage by stage.
+
+    valid ─ WHERE ─► passing ─► computed ─ one row per window it is in ─► placed ─ GROUP BY ─► grouped
+          ─► finished ─ HAVING ─► kept ─ ORDER BY, LIMIT per window ─► ranked ─► the output columns
+
+Every stage that evaluates expressions leaves out the rows on which one fails; what is left out before the
+grouping are the dead letters of the query.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Literal
+
+from sqlglot import exp
+
+from weft.lang.expressions import expr
+from weft.lang.statements import Expr, OrderKey, WindowSpec
+from weft.plan.nodes import Aggregation, Named, Query, Stream
+from weft.reference.dialect import Dialect, Types
+from weft.reference.duckdb import DuckDB
+from weft.reference.shape import Shape, shape
+from weft.reference.spark import Spark
+from weft.times import Instant
+
+TIME, END, ANSWER, RANK = "_weft_ts", "_weft_end", "_weft_answer", "_weft_rank"
+
+Stages = list[tuple[str, str]]
+DialectName = Literal["duckdb", "spark"]
+_DIALECTS: dict[str, Dialect] = {"duckdb": DuckDB(), "spark": Spark()}
+
+
+def reference_sql(
+    query: Query,
+    stream: Stream,
+    *,
+    dialect: DialectName,
+    watermark: Instant | None = None,
+    after: Instant | None = None,
+    since: Instant | None = None,
+    table: str | None = None,
+) -> str:
+    """All answers of `query` over the rows of `table` (named like the stream unless said otherwise).
+
+    Windows with `end <= watermark` (None: every window that holds a row), `start > after` (None: all) and
+    `end > since` (None: all). The table has every column of the stream, computed ones included.
+    """
+    parts, engine = shape(query), _DIALECTS[dialect]
+    stages = _rows(parts, stream, engine, table or stream.name)
+    if parts.window is None:
+        return _select(stages, _renamed(parts.items, engine))
+    _place(stages, parts, parts.window, engine, (watermark, after, since))
+    _group(stages, parts, parts.window, engine)
+    _finish(stages, parts, engine)
+    return _select(stages, _renamed(parts.items, engine))
+
+
+def dead_sql(query: Query, stream: Stream, *, dialect: DialectName, table: str | None = None) -> str:
+    """One number: the rows of `table` on which an expression of the query below its aggregate fails."""
+    stages = _rows(shape(query), stream, _DIALECTS[dialect], table or stream.name)
+    names = [name for name, _ in stages]
+    failed = [
+        f"(SELECT COUNT(*) FROM {before}) - (SELECT COUNT(*) FROM {name})"
+        for before, name in pairwise(names)
+        if name.startswith("checked")
+    ]
+    return _select(stages, f"SELECT {' + '.join(failed) or '0'} AS dead")
+
+
+def late_sql(
+    query: Query,
+    stream: Stream,
+    *,
+    dialect: DialectName,
+    watermark: Instant,
+    after: Instant | None = None,
+    table: str | None = None,
+) -> str:
+    """One number: the rows of `table` that a window of the query already answered at `watermark` misses."""
+    parts, engine = shape(query), _DIALECTS[dialect]
+    if parts.window is None:
+        return "SELECT 0 AS late"
+    stages = _rows(parts, stream, engine, table or stream.name)
+    lower = TIME if after is None else f"GREATEST({TIME}, {after + parts.window.range})"
+    upper = f"LEAST({watermark}, {TIME} + {parts.window.range})"
+    missed = f"{_first_end(lower, parts.window)} <= {upper}"
+    return _select(stages, f"SELECT COUNT(*) AS late FROM {_last(stages)} WHERE {missed}")
+
+
+def _rows(parts: Shape, stream: Stream, engine: Dialect, table: str) -> Stages:
+    """The rows with an event time that pass WHERE, and what the query wants of each."""
+    types: Types = {column.name: column.type for column in stream.columns}
+    columns = [engine.quote(column.name) for column in stream.columns]
+    time = engine.quote(stream.statement.time_column)
+    stages = [
+        (
+            "valid",
+            f"SELECT {', '.join(columns)}, {engine.micros(time)} AS {TIME} "
+            f"FROM {engine.quote(table)} WHERE {time} IS NOT NULL",
+        )
+    ]
+    for number, predicate in enumerate(parts.where):
+        passes = f"_weft_where{number}"
+        stages += [
+            (f"checked_where{number}", engine.checked(_last(stages), "*", {passes: predicate}, types)),
+            (f"passing{number}", f"SELECT * FROM checked_where{number} WHERE {passes}"),
+        ]
+    wanted = _wanted(parts)
+    if wanted:
+        stages.append(("checked_row", engine.checked(_last(stages), TIME, wanted, types)))
+    return stages
+
+
+def _wanted(parts: Shape) -> dict[str, Expr]:
+    """Keys, filters and arguments by name; where a filter is not true its argument is not evaluated."""
+    if parts.window is None:
+        return _items(parts.items)
+    wanted = {key.name: key.expr for key in parts.keys}
+    for call in parts.aggregations:
+        if call.filter is not None:
+            wanted[_filter_name(call)] = call.filter
+        for name, arg in zip(_arg_names(call), call.args):
+            wanted[name] = arg if call.filter is None else _where_true(call.filter, arg)
+    return wanted
+
+
+def _where_true(condition: Expr, value: Expr) -> Expr:
+    branch = exp.If(this=condition.tree.copy(), true=value.tree.copy())
+    return expr(exp.Case(ifs=[branch]), value.place)
+
+
+def _place(
+    stages: Stages,
+    parts: Shape,
+    window: WindowSpec,
+    engine: Dialect,
+    bounds: tuple[Instant | None, Instant | None, Instant | None],
+) -> None:
+    """One row per row and window that holds it; with EMIT EMPTY also one of nulls per window."""
+    watermark, after, since = bounds
+
+    def within(end: str) -> str:
+        kept = [f"{end} <= {watermark}"] if watermark is not None else []
+        kept += [f"{end} > {after + window.range}"] if after is not None else []
+        kept += [f"{end} > {since}"] if since is not None else []
+        return f" WHERE {' AND '.join(kept)}" if kept else ""
+
+    def ends(source: str) -> str:
+        return engine.exploded(
+            source, _first_end(TIME, window), f"{TIME} + {window.range}", window.slide, END
+        )
+
+    rows = _last(stages)
+    stages.append(("held", ends(rows)))
+    if not parts.emit_empty:
+        stages.append(("placed", f"SELECT * FROM held{within(END)}"))
+        return
+    last = f"MAX({END})" if watermark is None else f"{_first_end(str(watermark), window)} - {window.slide}"
+    stages += [
+        ("seen", ends(f"(SELECT {TIME} FROM valid) AS times")),
+        ("span", f"SELECT MIN({END}) AS low, {last} AS high FROM seen HAVING COUNT(*) > 0"),
+        ("every_end", engine.exploded("span", "low", "high", window.slide, ANSWER)),
+        (
+            "placed",
+            f"SELECT every_end.{ANSWER}, held.* FROM every_end LEFT JOIN held "
+            f"ON every_end.{ANSWER} = held.{END}{within(f'every_end.{ANSWER}')}",
+        ),
+    ]
+
+
+def _group(stages: Stages, parts: Shape, window: WindowSpec, engine: Dialect) -> None:
+    end = ANSWER if parts.emit_empty else END
+    present = [f"{TIME} IS NOT NULL"] if parts.emit_empty else []
+    keys = [key.name for key in parts.keys]
+    calls = []
+    for call in parts.aggregations:
+        where = [*present, *([_filter_name(call)] if call.filter is not None else [])]
+        calls += engine.aggregated(call, _arg_names(call), where, TIME)
+    columns = ", ".join([f"{end} AS {END}", *keys, *calls])
+    stages.append(("grouped", f"SELECT {columns} FROM placed GROUP BY {', '.join([end, *keys])}"))
+    start = engine.instant(f"{END} - {window.range}")
+    carried = ", ".join([END, f"{start} AS window_start", f"{engine.instant(END)} AS window_end", *keys])
+    stages.append(("finished", engine.finished("grouped", carried, parts.aggregations)))
+
+
+def _finish(stages: Stages, parts: Shape, engine: Dialect) -> None:
+    types: Types = {
+        "window_start": "timestamp",
+        "window_end": "timestamp",
+        **{key.name: key.type for key in parts.keys},
+        **{call.name: call.type for call in parts.aggregations},
+    }
+    for number, predicate in enumerate(parts.having):
+        passes = f"_weft_having{number}"
+        stages += [
+            (f"asked{number}", engine.checked(_last(stages), "*", {passes: predicate}, types)),
+            (f"kept{number}", f"SELECT * FROM asked{number} WHERE {passes}"),
+        ]
+    if parts.limit is not None:
+        _rank(stages, parts.order, [key.name for key in parts.keys], parts.limit, engine, types)
+    stages.append(("shown", engine.checked(_last(stages), "", _items(parts.items), types)))
+
+
+def _rank(
+    stages: Stages, order: Sequence[OrderKey], keys: Sequence[str], limit: int, engine: Dialect, types: Types
+) -> None:
+    names = {f"_weft_order{number}": key.expr for number, key in enumerate(order)}
+    if names:
+        stages.append(("ordered", engine.checked(_last(stages), "*", names, types)))
+    by = [
+        f"{name} {'DESC' if key.descending else 'ASC'} NULLS {'FIRST' if key.nulls_first else 'LAST'}"
+        for name, key in zip(names, order)
+    ]
+    by += [f"{key} ASC NULLS FIRST" for key in keys]
+    over = f"PARTITION BY {END}" + (f" ORDER BY {', '.join(by)}" if by else f" ORDER BY {END}")
+    stages += [
+        ("ranked", f"SELECT *, ROW_NUMBER() OVER ({over}) AS {RANK} FROM {_last(stages)}"),
+        ("limited", f"SELECT * FROM ranked WHERE {RANK} <= {limit}"),
+    ]
+
+
+def _first_end(instant: str, window: WindowSpec) -> str:
+    """The least end of the window that is greater than `instant`; right before 1970, too."""
+    s, o = window.slide, window.offset % window.slide
+    return f"({instant} - ((({instant} - {o}) % {s}) + {s}) % {s} + {s})"
+
+
+def _items(items: Sequence[Named]) -> dict[str, Expr]:
+    return {f"_i{number}": item.expr for number, item in enumerate(items)}
+
+
+def _renamed(items: Sequence[Named], engine: Dialect) -> str:
+    columns = (f"_i{number} AS {engine.quote(item.name)}" for number, item in enumerate(items))
+    return f"SELECT {', '.join(columns)} FROM {{last}}"
+
+
+def _arg_names(call: Aggregation) -> list[str]:
+    return [f"_x{call.name}_{number}" for number in range(len(call.args))]
+
+
+def _filter_name(call: Aggregation) -> str:
+    return f"_f{call.name}"
+
+
+def _last(stages: Stages) -> str:
+    return stages[-1][0]
+
+
+def _select(stages: Stages, select: str) -> str:
+    lines = ",\n".join(f"  {name} AS ({sql})" for name, sql in stages)
+    return f"WITH\n{lines}\n{select.replace('{last}', _last(stages))}"

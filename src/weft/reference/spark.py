@@ -1,0 +1,113 @@
+"""Fragments of Spark's SQL: a plain batch query on an ordinary session in ANSI mode.
+
+Spark has no `TRY` around any expression: `safe` rewrites one so that it never raises, `failing` says when it
+would. Structs order field by field, nulls first, which is just what FIRST, LAST, MIN_BY and MAX_BY ask for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from weft.lang.statements import Expr
+from weft.plan.coercion import is_decimal, is_integral
+from weft.plan.failures import failing, safe
+from weft.plan.nodes import Aggregation
+from weft.reference.dialect import Types
+
+
+class Spark:
+    """Implements Dialect."""
+
+    def quote(self, name: str) -> str:
+        return "`" + name.replace("`", "``") + "`"
+
+    def micros(self, timestamp: str) -> str:
+        return f"UNIX_MICROS({timestamp})"
+
+    def instant(self, micros: str) -> str:
+        return f"TIMESTAMP_MICROS({micros})"
+
+    def exploded(self, source: str, first: str, last: str, step: int, name: str) -> str:
+        first, last = f"CAST({first} AS BIGINT)", f"CAST({last} AS BIGINT)"
+        series = f"SEQUENCE({first}, {last}, CAST({step} AS BIGINT))"
+        # SEQUENCE refuses to count upwards to what lies below.
+        return f"SELECT *, EXPLODE(IF({first} <= {last}, {series}, ARRAY())) AS {name} FROM {source}"
+
+    def checked(self, source: str, carried: str, wanted: Mapping[str, Expr], types: Types) -> str:
+        if not wanted:
+            return f"SELECT {carried} FROM {source}"
+        columns = [*([carried] if carried else [])]
+        columns += [f"{safe(expr, types).sql} AS {name}" for name, expr in wanted.items()]
+        guards = (failing(expr, types) for expr in wanted.values())
+        fails = [f"COALESCE({guard.sql}, FALSE)" for guard in guards if guard is not None]
+        where = f" WHERE NOT ({' OR '.join(fails)})" if fails else ""
+        return f"SELECT {', '.join(columns)} FROM {source}{where}"
+
+    def aggregated(
+        self, call: Aggregation, args: Sequence[str], where: Sequence[str], time: str
+    ) -> list[str]:
+        columns = [f"{_aggregate(call, args, list(where), time)} AS _raw{call.name}"]
+        if call.function == "sum":
+            columns.append(f"COUNT({args[0]}){_filter(where)} AS _count{call.name}")
+        return columns
+
+    def finished(self, source: str, carried: str, calls: Sequence[Aggregation]) -> str:
+        columns = [carried, *(f"{_finished(call)} AS {call.name}" for call in calls)]
+        overflow = [
+            f"({_finished(call)} IS NULL AND _count{call.name} > 0)"
+            for call in calls
+            if call.function == "sum"
+        ]
+        where = f" WHERE NOT ({' OR '.join(overflow)})" if overflow else ""
+        return f"SELECT {', '.join(columns)} FROM {source}{where}"
+
+
+def _aggregate(call: Aggregation, args: Sequence[str], where: list[str], time: str) -> str:
+    x = args[0] if args else "*"
+    match call.function:
+        case "count_star":
+            return f"COUNT(*){_filter(where)}"
+        case "sum" if is_integral(call.arg_types[0]):
+            # A sum of longs may leave 64 bits on the way and come back; one of decimals does not notice.
+            return f"SUM(CAST({x} AS DECIMAL(38,0))){_filter(where)}"
+        case "sum" if is_decimal(call.arg_types[0]):
+            return f"TRY_SUM({x}){_filter(where)}"
+        case "first" | "last":
+            where += [f"{x} IS NOT NULL"] if call.ignore_nulls else []
+            return _extreme(x, time, call.function == "last", where)
+        case "min_by" | "max_by":
+            return _extreme(x, args[1], call.function == "max_by", [*where, f"{args[1]} IS NOT NULL"])
+        case "count_distinct" | "approx_count_distinct":
+            return f"COUNT(DISTINCT {', '.join(args)}){_filter(where)}"
+        case "approx_percentile":
+            return _percentile(call, x, _filter(where))
+        case _:
+            return f"{call.function.upper()}({x}){_filter(where)}"
+
+
+def _filter(where: Sequence[str]) -> str:
+    return f" FILTER (WHERE {' AND '.join(where)})" if where else ""
+
+
+def _extreme(x: str, by: str, greatest: bool, where: Sequence[str]) -> str:
+    """The value at the least (greatest) `by`; of several the least (greatest), null the least of all."""
+    function = "MAX" if greatest else "MIN"
+    return f"({function}(NAMED_STRUCT('b', {by}, 'x', {x})){_filter(where)}).x"
+
+
+def _percentile(call: Aggregation, x: str, where: str) -> str:
+    """The exact one: the value at rank ceil(p * n), at least 1."""
+    ordered, count = f"SORT_ARRAY(COLLECT_LIST({x}){where})", f"COUNT({x}){where}"
+
+    def at(share: float) -> str:
+        return f"GET({ordered}, CAST(GREATEST(1, CEIL(CAST({share!r} AS DOUBLE) * {count})) AS INT) - 1)"
+
+    share = call.params[0]
+    if not isinstance(share, tuple):
+        return at(share)
+    return f"IF({count} > 0, ARRAY({', '.join(at(one) for one in share)}), NULL)"
+
+
+def _finished(call: Aggregation) -> str:
+    raw = f"_raw{call.name}"
+    return f"TRY_CAST({raw} AS BIGINT)" if call.function == "sum" and is_integral(call.arg_types[0]) else raw

@@ -1,0 +1,179 @@
+"""Cases run against whatever answers queries: weft itself, or the reference on DuckDB or Spark in batch."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any, Protocol
+
+import pyarrow as pa
+
+from tests.sql.cases import Case, Step
+from tests.sql.compare import bounds, difference, in_order
+from tests.sql.values import arrow_type, micros, read_row, read_table, read_time, rows_of, show_row
+from weft.errors import Errors, WeftError
+from weft.lang.parse import parse_program
+from weft.plan.bind import bind_program
+from weft.plan.nodes import Program, Project, Query, Stream
+
+
+class Adapter(Protocol):
+    """Whatever can run a program. `strict_types`: its columns must have exactly the types the plan tells."""
+
+    strict_types: bool
+
+    def start(self, program: str) -> None: ...
+
+    def ingest(self, stream: str, rows: pa.Table) -> None:
+        """One batch: the columns the source has, in declared order, without computed ones."""
+
+    def drain(self, to: int | None) -> None:
+        """Answer all windows that end up to `to`; None: all that hold a row."""
+
+    def results(self, query: str) -> pa.Table:
+        """All answers so far."""
+
+    def late(self, query: str) -> int: ...
+
+    def dead(self, query: str) -> int: ...
+
+
+def bound(text: str) -> Program:
+    return bind_program(parse_program(text))
+
+
+def source_columns(stream: Stream) -> dict[str, str]:
+    """Names and types of the columns that rows of this stream are fed with."""
+    return {column.name: column.type for column in stream.statement.columns if column.type is not None}
+
+
+def check(case: Case, adapter: Adapter) -> None:
+    """Run the case; raises AssertionError that says which line of the file is not so."""
+    refused = next((step for step in case.steps if step.word == "error"), None)
+    if refused is not None:
+        check_refused(case, refused)
+        return
+    run = Run(case, adapter)
+    for step in case.steps:
+        run.take(step)
+
+
+def check_refused(case: Case, step: Step) -> None:
+    try:
+        bound(case.program)
+    except Errors as errors:
+        codes = {error.code for error in errors.errors}
+    except WeftError as error:
+        codes = {error.code}
+    else:
+        codes = {"nothing: it is accepted"}
+    assert step.args[0] in codes, f"{case.file}:{step.at} refused with {', '.join(codes)}"
+
+
+class Run:
+    """A case under way; with `update` the rows found are kept instead of compared."""
+
+    def __init__(self, case: Case, adapter: Adapter, update: bool = False) -> None:
+        self.case, self.adapter, self.update = case, adapter, update
+        self.program = bound(case.program)
+        self.queries = {query.name: query for query in self.program.queries}
+        self.seen: dict[str, Counter[str]] = {name: Counter() for name in self.queries}
+        self.found: dict[int, list[str]] = {}
+        adapter.start(case.program)
+
+    def take(self, step: Step) -> None:
+        where = f"{self.case.file}:{step.at}"
+        match step.word:
+            case "feed":
+                columns = source_columns(self.program.stream(step.args[0]))
+                self.adapter.ingest(
+                    step.args[0], read_table(step.lines, list(columns), list(columns.values()))
+                )
+            case "watermark":
+                self.adapter.drain(micros(read_time(step.args[0])))
+            case "drain":
+                self.adapter.drain(None)
+            case "rows":
+                self._rows(self.queries[step.args[0]], step, where)
+            case "late" | "dead":
+                count = getattr(self.adapter, step.word)(step.args[0])
+                assert count == int(step.args[1]), f"{where} {count} {step.word} rows, not {step.args[1]}"
+            case word:
+                raise AssertionError(f"{where} what is `{word}`?")
+
+    def _rows(self, query: Query, step: Step, where: str) -> None:
+        table = self.adapter.results(query.name)
+        fresh = self._fresh(query.name, table, where)
+        if self.update:
+            self.found[step.at] = [show_row(row) for row in in_order(fresh)]
+            return
+        types = output_types(query, table)
+        if self.adapter.strict_types:
+            check_types(query, table, where)
+        expected = [read_row(line, types) for line in step.lines]
+        wrong = difference(expected, fresh, bounds(query))
+        assert not wrong, f"{where} {query.name}: {wrong}"
+
+    def _fresh(self, name: str, table: pa.Table, where: str) -> list[tuple[Any, ...]]:
+        """The rows that were not there the last time; those that were must still be there."""
+        rows = rows_of(table)
+        gone = self.seen[name] - Counter(map(repr, rows))
+        assert not gone, f"{where} {name}: answers are final, but these have gone: {list(gone)[:5]}"
+        before, fresh = self.seen[name].copy(), []
+        for row in rows:
+            if before[repr(row)] > 0:
+                before[repr(row)] -= 1
+            else:
+                fresh.append(row)
+        self.seen[name] = Counter(map(repr, rows))
+        return fresh
+
+
+def output_types(query: Query, table: pa.Table) -> list[str]:
+    """The type of each output column: as planned, else as found."""
+    assert isinstance(query.plan, Project)
+    return [item.type or spark_type(field.type) for item, field in zip(query.plan.items, table.schema)]
+
+
+def check_types(query: Query, table: pa.Table, where: str) -> None:
+    assert isinstance(query.plan, Project)
+    assert table.column_names == [item.name for item in query.plan.items], where
+    for item, field in zip(query.plan.items, table.schema):
+        planned = arrow_type(item.type) if item.type is not None else field.type
+        assert _same_type(field.type, planned), f"{where} {item.name} is {field.type}, planned {item.type}"
+
+
+def _same_type(one: pa.DataType, other: pa.DataType) -> bool:
+    if pa.types.is_list(one) and pa.types.is_list(other):
+        return _same_type(one.value_type, other.value_type)
+    text = (pa.types.is_string, pa.types.is_large_string)
+    return bool(one == other or (any(is_text(one) for is_text in text) and pa.types.is_string(other)))
+
+
+def spark_type(type: pa.DataType) -> str:
+    """Spark's simple name of an Arrow type."""
+    if pa.types.is_timestamp(type):
+        return "timestamp"
+    if pa.types.is_decimal(type):
+        return f"decimal({type.precision},{type.scale})"
+    if pa.types.is_list(type):
+        return f"array<{spark_type(type.value_type)}>"
+    names: Mapping[str, str] = {
+        "int8": "tinyint",
+        "int16": "smallint",
+        "int32": "int",
+        "int64": "bigint",
+        "float": "float",
+        "bool": "boolean",
+        "date32[day]": "date",
+    }
+    return names.get(str(type), str(type))
+
+
+def updated(case: Case, adapter: Adapter) -> Mapping[int, Sequence[str]]:
+    """The rows of the case as this adapter finds them, by the line they stand at."""
+    run = Run(case, adapter, update=True)
+    for step in case.steps:
+        if step.word not in ("late", "dead"):
+            run.take(step)
+    return run.found
