@@ -135,4 +135,8 @@ def _plain_type(kind: Any) -> Any:
         return pa.timestamp("us", "UTC" if kind.tz else None)
     if pa.types.is_dictionary(kind):
         return _plain_type(kind.value_type)
+    if pa.types.is_list(kind):  # `element` is what Parquet calls it
+        return pa.list_(pa.field("element", _plain_type(kind.value_type), kind.value_field.nullable))
+    if pa.types.is_struct(kind):
+        return pa.struct([pa.field(field.name, _plain_type(field.type), field.nullable) for field in kind])
     return kind
