@@ -26,7 +26,8 @@ import pyarrow as pa
 
 from weft.errors import Bug
 from weft.kernels import combine
-from weft.kernels.combine import GREATEST, LEAST, Arrays, Bools, Column, Ints, Kind
+from weft.kernels.arrow import all_true, arrow_type, numbers, valid_of
+from weft.kernels.combine import GREATEST, LEAST, Arrays, Column, Ints, Kind
 from weft.kernels.decimals import LIMBS, limbs
 from weft.kernels.orders import Order, Ranked, Recode, Whole, order_of, overflows, ranked_instead
 
@@ -42,6 +43,9 @@ class ColumnSpec:
     op: str
     type: str | None = None
     by_type: str | None = None
+
+    def __hash__(self) -> int:
+        return hash(self.text)  # a thousand look-ups a step: Python remembers the hash of a text
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,7 +138,7 @@ class Codes:
         order = self.orders.get(self.layout.parts[place])
         if order is None:
             return pa.nulls(len(codes), arrow_type(self._type(place)))
-        return order.decode(self._plain(codes), None if bool(valid.all()) else valid)
+        return order.decode(self._plain(codes), None if all_true(valid) else valid)
 
     def prune(self, live: Callable[[int], Ints], cells: int) -> None:
         """Forget ranked values that no cell holds any more, once they are many."""
@@ -163,67 +167,29 @@ def lift(spec: ColumnSpec, parts: Parts) -> tuple[Arrays, ...]:
     """The components of a column that is not coded, each a tuple of arrays of its kind."""
     match spec.op:
         case "count":
-            return ((_numbers(parts[""], np.int64, 0),),)
+            return ((numbers(parts[""], np.int64, 0),),)
         case "sum_int":
-            return (_numbers(parts[""], np.int64, 0),), (_seen(parts[""]),)
+            return (numbers(parts[""], np.int64, 0),), (_seen(parts[""]),)
         case "sum_long":
             hi, lo = parts["hi"], parts["lo"]
-            return (_numbers(hi, np.int64, 0),), (_numbers(lo, np.int64, 0),), (_seen(hi),)
+            return (numbers(hi, np.int64, 0),), (numbers(lo, np.int64, 0),), (_seen(hi),)
         case "sum_decimal":
             seen = _seen(parts[""])
             return *((limb * seen,) for limb in limbs(parts[""])), (seen,)
         case "sum_float":
-            sums = _numbers(parts[""], np.float64, 0.0) + 0.0
+            sums = numbers(parts[""], np.float64, 0.0) + 0.0
             return ((_replace_nulls(sums, parts[""], -0.0),),)
         case "moments":
-            return (tuple(_numbers(parts[name], np.float64, 0.0) for name in ("n", "mean", "m2")),)
+            return (tuple(numbers(parts[name], np.float64, 0.0) for name in ("n", "mean", "m2")),)
         case _:
             raise Bug("unknown-op", f"the partial `{spec.text}` cannot be lifted")
 
 
-def arrow_type(name: str | None) -> pa.DataType:
-    """The Arrow type of a Spark type by its simple name."""
-    if name is None:
-        return pa.null()
-    if name.startswith("decimal"):
-        precision, scale = name[name.index("(") + 1 : -1].split(",")
-        return pa.decimal128(int(precision), int(scale))
-    if name.startswith("array<"):
-        return pa.list_(arrow_type(name[6:-1]))
-    return _ARROW[name]
-
-
-_ARROW: dict[str, pa.DataType] = {
-    "tinyint": pa.int8(),
-    "smallint": pa.int16(),
-    "int": pa.int32(),
-    "bigint": pa.int64(),
-    "float": pa.float32(),
-    "double": pa.float64(),
-    "boolean": pa.bool_(),
-    "string": pa.string(),
-    "binary": pa.binary(),
-    "date": pa.date32(),
-    "timestamp": pa.timestamp("us", "UTC"),
-    "timestamp_ntz": pa.timestamp("us"),
-}
-
-
-def _numbers(array: pa.Array, dtype: type[Any], fill: float | int) -> Column:
-    filled = array.fill_null(fill) if array.null_count else array
-    return np.asarray(filled.to_numpy(zero_copy_only=False), dtype)
-
-
-def _valid(array: pa.Array) -> Bools | None:
-    """Where the array holds a value; None: everywhere."""
-    return array.is_valid().to_numpy(zero_copy_only=False) if array.null_count else None
-
-
 def _seen(array: pa.Array) -> Ints:
-    valid = _valid(array)
+    valid = valid_of(array)
     return np.ones(len(array), np.int64) if valid is None else valid.astype(np.int64)
 
 
 def _replace_nulls(values: Column, array: pa.Array, by: float | int) -> Column:
-    valid = _valid(array)
+    valid = valid_of(array)
     return values if valid is None else np.where(valid, values, by)

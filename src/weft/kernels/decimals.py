@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 
+from weft.kernels.arrow import array_of
 from weft.kernels.combine import Bools, Column, Ints
 
 LIMBS = 4  # of 32 bits: sums of two thousand million limbs fit 64 bits
@@ -53,14 +54,7 @@ def to_decimal(values: Column, type: pa.DataType, valid: Bools | None = None) ->
     else:
         words[:, 0] = values.view(np.uint64)
         words[:, 1] = (values >> 63).view(np.uint64)
-    return pa.Array.from_buffers(type, len(values), [bitmap(valid), pa.py_buffer(words)])
-
-
-def bitmap(valid: Bools | None) -> pa.Buffer | None:
-    """Arrow's validity bits; None where all is valid."""
-    if valid is None or bool(valid.all()):
-        return None
-    return pa.py_buffer(np.packbits(valid, bitorder="little"))
+    return array_of(words, valid, type)
 
 
 def _words(array: pa.Array, dtype: np.dtype[np.generic]) -> Column:

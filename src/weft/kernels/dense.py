@@ -18,6 +18,8 @@ from weft.kernels.combine import SUM, Arrays, Bools, Ints, Kind, enlarged, with_
 from weft.kernels.orders import Recode
 from weft.kernels.prefix import Prefix
 
+_AT_ONCE = 1 << 14  # places of a bank up to which one window is computed for all components
+_WINDOWS = 512  # so many of these are kept until the cells change
 _IDLE_ROWS = 64  # expired rows that are not worth moving the others for
 
 
@@ -28,6 +30,7 @@ class Dense:
         self._head = 0
         self._size = 0
         self._groups = 0
+        self._windows: dict[tuple[str, int, int], Arrays] = {}
         self._sums.widen(1)
 
     @property
@@ -42,6 +45,7 @@ class Dense:
         return self._times[self._head : self._size]
 
     def widen(self, widths: Mapping[Kind, int], groups: int) -> None:
+        self._windows.clear()
         self._groups = max(self._groups, groups)
         for kind, bank in self._banks.items():
             bank.widen(widths.get(kind, 0))
@@ -50,6 +54,7 @@ class Dense:
                 bank.append(self._size - bank.size)
 
     def fold(self, starts: Ints, groups: Ints, writes: Writes) -> None:
+        self._windows.clear()
         rows = self._rows_of(starts)
         self._mark(rows, groups)
         for kind, (comps, arrays) in writes.items():
@@ -90,31 +95,44 @@ class Dense:
 
     def select(self, starts: Ints, ends: Ints, comp: int) -> Selection:
         live = self.starts()
-        lo = np.searchsorted(live, starts) + self._head
-        hi = np.maximum(np.searchsorted(live, ends) + self._head, lo)
-        (counts,) = self._sums.ranges(lo, hi, np.array([comp]), self._groups)
-        here = counts[0] > 0
-        picked = np.flatnonzero(here)
+        lo = live.searchsorted(starts) + self._head
+        hi = np.maximum(live.searchsorted(ends) + self._head, lo)
+        here = (self._ranges(SUM, lo, hi, np.array([comp]))[0] > 0).ravel()
+        picked = here.nonzero()[0]
         if not len(picked):
             return NOTHING
-        if len(picked) == here.size:
-            groups = np.arange(self._groups)
-            return Selection(np.repeat(np.arange(len(lo)), len(groups)), np.tile(groups, len(lo)), lo, hi)
-        window, group = np.divmod(picked, self._groups)
-        return Selection(window, group, lo, hi, picked)
+        if len(picked) < len(here):
+            window, group = np.divmod(picked, self._groups)
+            return Selection(window, group, lo, hi, picked)
+        window = np.repeat(np.arange(len(lo)), self._groups)
+        return Selection(window, np.tile(np.arange(self._groups), len(lo)), lo, hi)
 
     def read(self, selection: Selection, kind: Kind, comps: Ints) -> Arrays:
-        found = self._banks[kind].ranges(selection.lo, selection.hi, comps, self._groups)
+        found = self._ranges(kind, selection.lo, selection.hi, comps)
         flat = tuple(array.reshape(len(comps), -1) for array in found)
         if selection.picked is None:
             return flat
         return tuple(array.take(selection.picked, axis=1) for array in flat)
+
+    def _ranges(self, kind: Kind, lo: Ints, hi: Ints, comps: Ints) -> Arrays:
+        bank = self._banks[kind]
+        if len(lo) > 1 or bank.width * self._groups > _AT_ONCE:
+            return bank.ranges(lo, hi, comps, self._groups)
+        # One window: what one query asks for costs as much as everything, and others will ask for the rest.
+        key = (kind.name, int(lo[0]), int(hi[0]))
+        whole = self._windows.get(key)
+        if whole is None:
+            whole = bank.ranges(lo, hi, np.arange(bank.width), self._groups)
+            self._windows = {} if len(self._windows) >= _WINDOWS else self._windows
+            self._windows[key] = whole
+        return tuple(array.take(comps, axis=0) for array in whole)
 
     def live(self, kind: Kind, comp: int, array: int) -> Ints:
         values: Ints = self._banks[kind].base(self._head)[array][comp].ravel()
         return values
 
     def recode(self, kind: Kind, comp: int, array: int, recode: Recode) -> None:
+        self._windows.clear()
         bank = self._banks[kind]
         base = bank.base()
         live = base[array][comp, self._head :]  # codes of expired rows may have no value any more
@@ -122,6 +140,7 @@ class Dense:
         bank.load(base)
 
     def expire(self, before: int) -> None:
+        self._windows.clear()
         self._head += int(np.searchsorted(self.starts(), before))
         if self._head > max(_IDLE_ROWS, self._size - self._head):
             for bank in self._banks.values():
@@ -135,12 +154,14 @@ class Dense:
         return self._here() > 0
 
     def keep_groups(self, groups: Ints) -> None:
+        self._windows.clear()
         for bank in self._banks.values():
             if bank.width:
                 bank.keep_groups(groups)
         self._groups = len(groups)
 
     def keep_components(self, kept: Mapping[Kind, Ints]) -> None:
+        self._windows.clear()
         for kind, comps in kept.items():
             if len(comps):
                 self._banks[kind].keep(comps)

@@ -8,6 +8,7 @@ grow, and the oldest positions are dropped by the half.
 from __future__ import annotations
 
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 
@@ -98,40 +99,37 @@ class Dyadic:
     def ranges(self, lo: Ints, hi: Ints, comps: Ints, groups: int | None = None) -> Arrays:
         """The windows [lo, hi) combined: [component, window, ...]."""
         self._refresh()
-        levels = self.levels
-        if groups is not None:
-            levels = [tuple(array[..., :groups] for array in level) for level in levels]
-        trail = levels[0][0].shape[2:]
+        trail = self.levels[0][0].shape[2:] if groups is None else (groups,)
         out = self.kind.empty((len(comps), len(lo), *trail))
+        cut = ... if groups is None else (..., slice(groups))
         with np.errstate(invalid="ignore", over="ignore"):
             if len(lo) <= 4 * len(comps) + 4:
-                self._few(levels, lo, hi, comps, out)
+                self._few(lo, hi, comps, out, cut)
             else:
                 for place, comp in enumerate(comps):
-                    one = [tuple(array[comp] for array in level) for level in levels]
-                    self._many(one, lo, hi, tuple(array[place] for array in out))
+                    levels = [tuple(array[comp][cut] for array in level) for level in self.levels]
+                    self._many(levels, lo, hi, tuple(array[place] for array in out))
         return out
 
-    def _few(self, levels: list[Arrays], lo: Ints, hi: Ints, comps: Ints, out: Arrays) -> None:
+    def _few(self, lo: Ints, hi: Ints, comps: Ints, out: Arrays, cut: Any) -> None:
         """Window by window, all components together."""
-        ufunc = self.kind.ufunc
+        combine, ufunc = self.kind.combine, self.kind.ufunc
         for window, (first, last) in enumerate(zip(lo.tolist(), hi.tolist())):
             total = tuple(array[:, window] for array in out)
             for level, block in _pieces(first, last):
-                part = tuple(array[:, block][comps] for array in levels[level])
                 if ufunc is not None:
-                    ufunc(total[0], part[0], out=total[0])
+                    ufunc(total[0], self.levels[level][0][:, block][cut][comps], out=total[0])
                 else:
-                    _assign(total, self.kind.combine(total, part))
+                    part = tuple(array[:, block][cut][comps] for array in self.levels[level])
+                    _assign(total, combine(total, part))
 
     def _many(self, levels: list[Arrays], lo: Ints, hi: Ints, out: Arrays) -> None:
         """Level by level, all windows together: the odd block at either end is taken, the rest goes up."""
-        lo, hi = lo.copy(), hi.copy()
         for level in levels:
             self._take(level, np.flatnonzero((lo & 1 == 1) & (lo < hi)), lo, out)
             lo = (lo + 1) >> 1
             self._take(level, np.flatnonzero((hi & 1 == 1) & (lo << 1 < hi)), hi - 1, out)
-            hi >>= 1
+            hi = hi >> 1
             if not bool((lo < hi).any()):
                 return
 

@@ -17,7 +17,8 @@ import numpy as np
 import pyarrow as pa
 
 from weft.errors import Bug
-from weft.kernels.columns import Values, arrow_type
+from weft.kernels.arrow import all_true, array_of, arrow_type
+from weft.kernels.columns import Values
 from weft.kernels.combine import Bools, Column, Floats, Ints
 from weft.kernels.decimals import from_limbs, to_decimal
 
@@ -33,7 +34,7 @@ def finish(
     """The values of an aggregate over an argument of `arg_type`; one entry of `values` per partial."""
     match function:
         case "count_star" | "count":
-            return pa.array(values[0][0]), None
+            return array_of(values[0][0]), None
         case "sum":
             return _sum(arg_type, result_type, values[0])
         case "avg":
@@ -50,32 +51,32 @@ def _sum(arg_type: str | None, result_type: str | None, values: Values) -> Finis
     if _is_decimal(arg_type):
         return _decimal(from_limbs(list(values[:-1])), result_type, values[-1] > 0)
     if _is_float(arg_type):
-        return _nullable(values[0], ~_no_terms(values[0])), None
+        return array_of(values[0], ~_no_terms(values[0])), None
     if arg_type == "bigint":
         hi, lo, seen = values
         return _long_sum(hi, lo, seen > 0)
     total, seen = values
-    return _nullable(total, seen > 0), None
+    return array_of(total, seen > 0), None
 
 
 def _long_sum(hi: Ints, lo: Ints, valid: Bools) -> Finished:
     """hi * 2^32 + lo, failing where that does not fit 64 bits."""
     top = hi + (lo >> 32)
-    failed = (top > 0x7FFFFFFF) | (top < -0x80000000)
+    failed = top + 0x80000000 >> 32 != 0
     total = (top << 32) | (lo & 0xFFFFFFFF)
-    if not bool(failed.any()):
-        return _nullable(total, valid), None
-    return _nullable(total, valid & ~failed), failed
+    if not failed.any():
+        return array_of(total, valid), None
+    return array_of(total, valid & ~failed), failed
 
 
 def _average(arg_type: str | None, result_type: str | None, values: Values, count: Ints) -> Finished:
     valid = count > 0
-    divisor = np.where(valid, count, 1)
+    divisor = count if all_true(valid) else np.where(valid, count, 1)
     if _is_decimal(arg_type):
         return _decimal_average(from_limbs(list(values[:-1])), divisor, valid, arg_type, result_type)
     total = values[0] * _TWO_32 + values[1] if arg_type == "bigint" else values[0].astype(np.float64)
     with np.errstate(invalid="ignore", over="ignore"):
-        return _nullable(total / divisor, valid), None
+        return array_of(total / divisor, valid), None
 
 
 def _decimal_average(
@@ -113,7 +114,7 @@ def _decimal(unscaled: Column, result_type: str | None, valid: Bools) -> Finishe
     if unscaled.dtype != object and limit > 1 << 63:
         return to_decimal(unscaled, type, valid), None
     failed = np.asarray((unscaled >= limit) | (unscaled <= -limit), np.bool_)
-    if not bool(failed.any()):
+    if not failed.any():
         return to_decimal(unscaled, type, valid), None
     return to_decimal(np.where(failed, 0, unscaled), type, valid & ~failed), failed
 
@@ -125,17 +126,13 @@ def _spread(function: str, values: Values) -> pa.Array:
         spread = m2 / np.where(free > 0, free, 1.0)
         if function.startswith("stddev"):
             spread = np.sqrt(spread)
-    return _nullable(spread, free > 0)
+    return array_of(spread, free > 0)
 
 
 def _no_terms(sums: Floats) -> Bools:
     """Where a floating sum has no terms: it is -0.0 there and nowhere else."""
     missing: Bools = (sums == 0) & np.signbit(sums)
     return missing
-
-
-def _nullable(values: Column, valid: Bools) -> pa.Array:
-    return pa.array(values) if bool(valid.all()) else pa.array(values, mask=~valid)
 
 
 def _typed(array: pa.Array, result_type: str | None) -> pa.Array:

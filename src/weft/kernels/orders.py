@@ -14,8 +14,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from weft.kernels.arrow import array_of, numbers, valid_of
 from weft.kernels.combine import GREATEST, LEAST, Bools, Column, Ints
-from weft.kernels.decimals import SMALL_DIGITS, bitmap, to_decimal, unscaled
+from weft.kernels.decimals import SMALL_DIGITS, to_decimal, unscaled
 
 Recode = Callable[[Ints], Ints]
 
@@ -44,6 +45,7 @@ class Whole:
 
     def __init__(self, type: pa.DataType) -> None:
         self.type = type
+        self._dtype = np.dtype(np.int64 if pa.types.is_decimal(type) else f"i{max(8, type.bit_width) // 8}")
 
     def encode(self, array: pa.Array) -> tuple[Ints, Recode | None]:
         return _whole_numbers(array), None
@@ -53,8 +55,7 @@ class Whole:
             return to_decimal(codes, self.type, valid)
         if pa.types.is_boolean(self.type):
             return pa.array(codes != 0, mask=None if valid is None else ~valid)
-        data = codes.astype(np.dtype(f"i{self.type.bit_width // 8}"), copy=False)
-        return pa.Array.from_buffers(self.type, len(data), [bitmap(valid), pa.py_buffer(data)])
+        return array_of(codes.astype(self._dtype, copy=False), valid, self.type)
 
 
 class Real:
@@ -62,18 +63,17 @@ class Real:
 
     def __init__(self, type: pa.DataType) -> None:
         self.type = type
+        self._dtype = np.float32 if pa.types.is_float32(type) else np.float64
 
     def encode(self, array: pa.Array) -> tuple[Ints, Recode | None]:
-        numbers = _filled(array).astype(np.float64)
-        numbers[np.isnan(numbers)] = np.nan
-        return _turn((numbers + 0.0).view(np.int64)), None
+        values = numbers(array, np.float64, 0.0) + 0.0
+        values[np.isnan(values)] = np.nan
+        return _turn(values.view(np.int64)), None
 
     def decode(self, codes: Ints, valid: Bools | None) -> pa.Array:
-        numbers = _turn(codes).view(np.float64)
-        if pa.types.is_float32(self.type):
-            with np.errstate(invalid="ignore", over="ignore"):
-                numbers = numbers.astype(np.float32)
-        return pa.Array.from_buffers(self.type, len(codes), [bitmap(valid), pa.py_buffer(numbers)])
+        values = _turn(codes).view(np.float64)
+        with np.errstate(invalid="ignore", over="ignore"):
+            return array_of(values.astype(self._dtype, copy=False), valid, self.type)
 
 
 class Ranked:
@@ -94,7 +94,8 @@ class Ranked:
         recode = self._learn(_objects(pc.unique(present)))
         codes = np.zeros(len(array), np.int64)
         found = self.codes[np.searchsorted(self.values, objects)] if len(objects) else self.codes[:0]
-        codes[array.is_valid().to_numpy(zero_copy_only=False)] = found
+        valid = valid_of(array)
+        codes[slice(None) if valid is None else valid] = found
         return codes, recode
 
     def decode(self, codes: Ints, valid: Bools | None) -> pa.Array:
@@ -164,14 +165,14 @@ def overflows(order: Order, array: pa.Array) -> bool:
 def ranked_instead(order: Whole, live: Ints) -> tuple[Ranked, Recode]:
     """The order with which a column of numbers goes on, its `live` codes ranked; and their new codes."""
     ranked = Ranked(order.type)
-    numbers = np.unique(live[(live != GREATEST) & (live != LEAST)])
-    ranked.encode(order.decode(numbers, None))
+    known = np.unique(live[(live != GREATEST) & (live != LEAST)])
+    ranked.encode(order.decode(known, None))
     new = ranked.codes
 
     def recode(codes: Ints) -> Ints:
         changed = codes.copy()
         plain = (codes != GREATEST) & (codes != LEAST)
-        changed[plain] = new[np.searchsorted(numbers, codes[plain])]
+        changed[plain] = new[np.searchsorted(known, codes[plain])]
         return changed
 
     return ranked, recode
@@ -183,17 +184,11 @@ def _turn(bits: Ints) -> Ints:
     return turned
 
 
-def _filled(array: pa.Array) -> Column:
-    filled = array.fill_null(0) if array.null_count else array
-    values: Column = filled.to_numpy(zero_copy_only=False)
-    return values
-
-
 def _whole_numbers(array: pa.Array) -> Ints:
     if pa.types.is_decimal(array.type):
         return unscaled(array)
     if pa.types.is_boolean(array.type):
-        return _filled(array.cast(pa.int8())).astype(np.int64)
+        return numbers(array.cast(pa.int8()), np.int64, 0)
     width = array.type.bit_width // 8
     data = np.frombuffer(array.buffers()[1], np.dtype(f"i{width}"))
     return data[array.offset : array.offset + len(array)].astype(np.int64)

@@ -17,8 +17,9 @@ import numpy as np
 import pyarrow as pa
 
 from weft.errors import Bug
+from weft.kernels.arrow import arrow_type
 from weft.kernels.cells import NOTHING, NOWHERE, Cells, Selection, Store
-from weft.kernels.columns import Codes, ColumnSpec, Layout, Parts, Values, arrow_type, is_coded, layout, lift
+from weft.kernels.columns import Codes, ColumnSpec, Layout, Parts, Values, is_coded, layout, lift
 from weft.kernels.combine import KINDS, SUM, Arrays, Ints, Kind, combine_runs
 from weft.kernels.dense import Dense
 from weft.kernels.groups import GroupIndex
@@ -147,7 +148,7 @@ class FeedState:
         key = (starts.tobytes(), ends.tobytes(), comp)
         found = self._selections.get(key)
         if found is None:
-            if bool((np.diff(starts) < 0).any()) or bool((np.diff(ends) < 0).any()):
+            if bool((starts[1:] < starts[:-1]).any()) or bool((ends[1:] < ends[:-1]).any()):
                 raise Bug("windows-unordered", "windows must be asked for in ascending order")
             found = self._store.select(starts, ends, comp)
             self._remember(key, found)

@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from weft.kernels.columns import ColumnSpec, arrow_type
+from weft.kernels.arrow import arrow_type
+from weft.kernels.columns import ColumnSpec
 
 GRAIN = 10  # of the slices in these tests
 
