@@ -1,10 +1,12 @@
 """Golden files: cases of input and the text that must come out, rewritten by `pytest --update`.
 
-# comment lines and blank lines before a case are kept
-input, several lines
----
-expected output, several lines
-===
+    -- what the case is about
+    input, several lines
+    ---
+    expected output, several lines
+    ===
+
+The comment belongs to the input, where SQL skips it.
 """
 
 from __future__ import annotations
@@ -19,7 +21,7 @@ END = "==="
 
 @dataclass(frozen=True)
 class Case:
-    title: str  # its first comment, or its number
+    title: str
     given: str
     expected: str
 
@@ -27,12 +29,10 @@ class Case:
 def read_cases(path: Path) -> list[Case]:
     """The cases of a file, each ending in a line `===`."""
     found = []
-    for number, chunk in enumerate(path.read_text().split(f"\n{END}\n")):
+    for chunk in path.read_text().split(f"\n{END}\n"):
         if chunk.strip():
             given, _, expected = chunk.partition(f"\n{BETWEEN}\n")
-            first = given.strip().splitlines()[0]
-            title = first.lstrip("# ") if first.startswith("#") else str(number)
-            found.append(Case(title, given, expected))
+            found.append(Case(given.strip().splitlines()[0].lstrip("- "), given, expected))
     return found
 
 

@@ -2,19 +2,36 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from datetime import datetime
 
 from sqlglot import exp
 
 from weft.lang.expressions import expr
 from weft.lang.statements import Expr
-from weft.plan.coercion import FRACTIONAL, is_integral, is_numeric
+from weft.plan.coercion import FRACTIONAL, is_integral, is_numeric, simple_name
+from weft.plan.functions import call_of
 from weft.plan.nodes import Aggregate, Filter, Plan
 from weft.plan.tree import schema
 from weft.plan.types import infer
 
 Types = Mapping[str, str | None]
+
+# Functions that have a value for every value of their one argument, if it is of one of these types.
+_TOTAL: dict[str, tuple[str, ...]] = {
+    **dict.fromkeys(
+        ("upper", "lower", "trim", "ltrim", "rtrim", "length", "initcap", "reverse"), ("string",)
+    ),
+    **dict.fromkeys(
+        ("year", "month", "day", "dayofweek", "weekday", "quarter", "date"), ("date", "timestamp")
+    ),
+    **dict.fromkeys(("hour", "minute", "second"), ("timestamp",)),
+    "isnan": ("float", "double"),
+    "abs": ("float", "double"),
+}
+_COMPARISONS = (exp.EQ, exp.NEQ, exp.GT, exp.GTE, exp.LT, exp.LTE, exp.NullSafeEQ)
 
 
 def conjuncts(condition: Expr) -> list[exp.Expr]:
@@ -52,9 +69,6 @@ def _types(plan: Plan) -> Types:
     return {column.name: column.type for column in schema(plan)}
 
 
-_COMPARISONS = (exp.EQ, exp.NEQ, exp.GT, exp.GTE, exp.LT, exp.LTE, exp.NullSafeEQ)
-
-
 def cannot_fail(tree: exp.Expr, types: Types) -> bool:
     """Is it certain that no row makes the expression raise an error? If in doubt, it is not."""
     match tree:
@@ -62,6 +76,8 @@ def cannot_fail(tree: exp.Expr, types: Types) -> bool:
             return True
         case exp.Paren() | exp.Not():
             return cannot_fail(tree.this, types)
+        case exp.Cast():
+            return _is_time_literal(tree)
         case exp.And() | exp.Or():
             return cannot_fail(tree.left, types) and cannot_fail(tree.right, types)
         case exp.Is():
@@ -73,9 +89,35 @@ def cannot_fail(tree: exp.Expr, types: Types) -> bool:
         case exp.Neg() | exp.Add() | exp.Sub() | exp.Mul():
             parts = list(tree.iter_expressions())
             return infer(tree, types) in FRACTIONAL and all(cannot_fail(part, types) for part in parts)
+        case exp.Like():
+            pattern = tree.expression
+            plain = isinstance(pattern, exp.Literal) and "\\" not in str(pattern.this)
+            return plain and _compare_safely([tree.this, pattern], types)
     if isinstance(tree, _COMPARISONS):
         return _compare_safely([tree.left, tree.right], types)
-    return False
+    return _is_total_call(tree, types)
+
+
+def _is_total_call(tree: exp.Expr, types: Types) -> bool:
+    """Is it a call of a function that has a value for every value of its argument?"""
+    call = call_of(tree)
+    if call is None or len(call.args) != 1 or not cannot_fail(call.args[0], types):
+        return False
+    return infer(call.args[0], types) in _TOTAL.get(call.name, ())
+
+
+def _is_time_literal(tree: exp.Cast) -> bool:
+    """Is it `DATE '2026-01-31'` or `TIMESTAMP '2026-01-31 12:00:00'` (read as casts), and a real day?"""
+    if not isinstance(tree.this, exp.Literal) or simple_name(tree.to) not in ("date", "timestamp"):
+        return False
+    text = str(tree.this.this)
+    if not re.fullmatch(r"\d{4}-\d\d-\d\d( \d\d:\d\d:\d\d(\.\d{1,6})?)?", text):
+        return False
+    try:
+        datetime.fromisoformat(text)
+    except ValueError:
+        return False
+    return True
 
 
 def _compare_safely(parts: Sequence[exp.Expr], types: Types) -> bool:

@@ -19,37 +19,52 @@ from weft.plan.pattern import pattern
 from weft.plan.tree import children
 from weft.times import show_duration
 
+_WIDE = 100  # a longer node is spread over lines, one part each
+
 
 def show(plan: Plan) -> str:
     lines = list(_lines(plan, 0))
-    width = max(len(text) for text, _ in lines)
-    return "\n".join(f"{text:{width}}    {label}" for text, label in lines)
+    width = max(len(text) for text, label in lines if label)
+    return "\n".join(f"{text:{width}}    {label}" if label else text for text, label in lines)
 
 
 def _lines(plan: Plan, depth: int) -> Iterator[tuple[str, str]]:
-    yield "  " * depth + show_node(plan), str(pattern(plan))
+    indent, label = "  " * depth, str(pattern(plan))
+    head, parts = _parts(plan)
+    whole = indent + show_node(plan)
+    if len(whole) <= _WIDE:
+        yield whole, label
+    else:
+        yield indent + head, label
+        yield from ((f"{indent}    {part}", "") for part in parts)
     for child in children(plan):
         yield from _lines(child, depth + 1)
 
 
 def show_node(plan: Plan) -> str:
-    """The node itself, without what is below it."""
+    """The node itself, in one line, without what is below it."""
+    head, parts = _parts(plan)
+    between = ": " if isinstance(plan, Aggregate) else " "
+    return head + (between + ", ".join(parts) if parts else "")
+
+
+def _parts(plan: Plan) -> tuple[str, list[str]]:
+    """What the node is, and what it makes."""
     match plan:
         case Scan(stream=stream, columns=columns):
-            return f"Scan {stream} ({', '.join(column.name for column in columns)})"
+            return f"Scan {stream} ({', '.join(column.name for column in columns)})", []
         case Filter(predicate=predicate):
-            return f"Filter {predicate.sql}"
+            return f"Filter {predicate.sql}", []
         case Window(window=window):
-            return f"Window {show_window(window)}"
+            return f"Window {show_window(window)}", []
         case Aggregate(keys=keys, aggregations=aggregations):
             by = f" by {', '.join(map(_show_named, keys))}" if keys else ""
-            made = f": {', '.join(f'{one.name} = {show_aggregation(one)}' for one in aggregations)}"
-            return f"Aggregate{by}{made if aggregations else ''}"
+            return f"Aggregate{by}", [f"{made.name} = {show_aggregation(made)}" for made in aggregations]
         case Project(items=items):
-            return f"Project {', '.join(map(_show_named, items))}"
+            return "Project", [_show_named(item) for item in items]
         case Top(order=order, limit=limit):
             by = f" by {', '.join(map(_show_order_key, order))}" if order else ""
-            return f"Top {limit if limit is not None else 'all'}{by}"
+            return f"Top {limit if limit is not None else 'all'}{by}", []
         case _:
             assert_never(plan)
 

@@ -199,7 +199,7 @@ _RESULTS: dict[str, Type] = {
         "int",
         "length char_length character_length len ascii instr locate position levenshtein year month "
         "day dayofmonth dayofweek weekday dayofyear hour minute second quarter weekofyear datediff "
-        "date_diff hash find_in_set bit_length octet_length unix_date",
+        "date_diff hash size find_in_set bit_length octet_length unix_date",
     ),
     **_named(
         "bigint",
@@ -212,7 +212,8 @@ _RESULTS: dict[str, Type] = {
     ),
     **_named(
         "boolean",
-        "isnull isnotnull isnan contains startswith endswith rlike regexp regexp_like like ilike",
+        "isnull isnotnull isnan contains startswith endswith rlike regexp regexp_like like ilike "
+        "exists forall array_contains arrays_overlap",
     ),
     **_named(
         "date",

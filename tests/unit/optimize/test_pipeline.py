@@ -1,0 +1,112 @@
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from tests.unit.plan.programs import WINDOW, program, query
+from weft.errors import Bug
+from weft.lang.parse import parse_expression
+from weft.optimize.conditions import cannot_fail
+from weft.optimize.pipeline import RULES, optimize, optimize_plan, optimize_program
+from weft.optimize.rules.push_filter_below_window import push_filter_below_window
+from weft.plan.nodes import Filter, Plan, Project, Scan, Window
+from weft.plan.tree import walk
+
+SELECT = f"SELECT symbol, COUNT(*) AS n FROM trades {WINDOW} WHERE price > 5 GROUP BY symbol"
+
+
+def test_optimizing_twice_changes_nothing() -> None:
+    once = optimize(query(SELECT))
+    assert optimize(once).plan is once.plan
+
+
+def test_the_whole_program() -> None:
+    bound = program(f"CREATE QUERY a AS {SELECT}; CREATE QUERY b AS SELECT price FROM trades WHERE TRUE")
+    assert [one.plan for one in optimize_program(bound).queries] == [
+        optimize(one).plan for one in bound.queries
+    ]
+
+
+def test_queries_that_ask_the_same_get_the_same_plan() -> None:
+    texts = (
+        "live AND 5 < price AND symbol = 'A'",
+        "symbol = 'A' AND live AND price > 5",
+        "'A' = symbol AND live AND price > 5 AND live",
+    )
+    plans = [
+        optimize(query(f"SELECT COUNT(*) AS n FROM trades {WINDOW} WHERE {text}")).plan for text in texts
+    ]
+    assert plans[0] == plans[1] == plans[2]
+
+
+def test_a_rule_that_breaks_a_plan_is_named() -> None:
+    def lose_the_window(plan: Plan) -> Plan:
+        return plan.source if isinstance(plan, Window) else plan
+
+    with pytest.raises(Bug, match="lose_the_window"):
+        optimize_plan(query(SELECT).plan, (lose_the_window,))
+
+
+def test_a_rule_that_changes_the_answer_s_columns_is_named() -> None:
+    def lose_a_column(plan: Plan) -> Plan:
+        return replace(plan, items=plan.items[:-1]) if isinstance(plan, Project) else plan
+
+    with pytest.raises(Bug, match="lose_a_column changed the columns"):
+        optimize_plan(query(SELECT).plan, (lose_a_column,))
+
+
+def test_rules_that_undo_each_other_are_stopped() -> None:
+    def lift(plan: Plan) -> Plan:
+        match plan:
+            case Window(source=Filter(source=source) as below):
+                return replace(below, source=replace(plan, source=source))
+            case _:
+                return plan
+
+    with pytest.raises(Bug, match="did not come to rest"):
+        optimize_plan(query(SELECT).plan, (push_filter_below_window, lift))
+
+
+def test_every_rule_leaves_alone_what_it_has_nothing_to_do_with() -> None:
+    plan = optimize(query(SELECT)).plan
+    for rule in RULES:
+        for node in walk(plan):
+            assert rule(node) is node, rule.__name__
+
+
+def test_a_scan_is_narrowed_to_what_is_used() -> None:
+    scan = list(walk(optimize(query(SELECT)).plan))[-1]
+    assert isinstance(scan, Scan)
+    assert [column.name for column in scan.columns] == ["symbol", "price"]
+
+
+TYPES = {
+    "i": "int",
+    "b": "bigint",
+    "d": "double",
+    "n": "decimal(10,2)",
+    "s": "string",
+    "ts": "timestamp",
+    "o": "boolean",
+}
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["i > 5", "d * i > 2.5", "s = 'a'", "s IN ('a', 'b')", "i BETWEEN 1 AND 3000000000", "s IS NULL",
+     "NOT o OR o", "ts > TIMESTAMP '2026-01-31 12:00:00'", "d = n", "-d < 0",
+     "upper(s) = 'A'", "hour(ts) = 12", "s LIKE 'a%'", "NOT isnan(d)"],
+)  # fmt: skip
+def test_what_cannot_fail(text: str) -> None:
+    assert cannot_fail(parse_expression(text).tree, TYPES)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["1 / i > 0", "i + 1 > 0", "CAST(s AS INT) > 0", "s = 5", "ts > '2026-01-31'", "n > i", "abs(i) > 1",
+     "-i > 0", "d / d > 1", "ts > TIMESTAMP '2026-02-31 12:00:00'", "unknown > 5", "i IN (1, 1 / i)",
+     "upper(i) = '1'", "length(CAST(i AS STRING)) > 1", "i LIKE '1%'", "s LIKE s", "my_own(s) = 'A'"],
+)  # fmt: skip
+def test_what_could_fail(text: str) -> None:
+    assert not cannot_fail(parse_expression(text).tree, TYPES)
