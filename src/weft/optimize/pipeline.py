@@ -59,7 +59,7 @@ def _apply(rule: Rule, plan: Plan) -> Plan:
     if changed is plan:
         return plan
     try:
-        check(changed)
+        check(changed, plan)
     except WeftError as error:
         raise Bug("unsound-rule", f"rule {rule.__name__} broke a plan: {error.what}") from error
     if schema(changed) != schema(plan):

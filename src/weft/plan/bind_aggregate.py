@@ -23,6 +23,9 @@ from weft.plan.show import show_aggregation
 from weft.plan.types import infer
 
 
+_WINDOW_ITEMS = tuple(Named(name, expr(column(name)), "timestamp") for name in WINDOW_COLUMNS)
+
+
 def bind_aggregate(statement: CreateQuery, rows: Rows, items: Sequence[Meant], where: Expr | None) -> Plan:
     """The plan of a query with aggregates or GROUP BY; raises all that is wrong with it."""
     select, problems = statement.select, Problems()
@@ -107,8 +110,7 @@ def _bind_above(
 def _with_window(items: Sequence[Named]) -> tuple[Named, ...]:
     """The items, after those of window_start and window_end that are not among them."""
     names = {item.name.lower() for item in items}
-    missing = [name for name in WINDOW_COLUMNS if name not in names]
-    return (*(Named(name, expr(column(name)), "timestamp") for name in missing), *items)
+    return (*(item for item in _WINDOW_ITEMS if item.name not in names), *items)
 
 
 def _window(statement: CreateQuery) -> WindowSpec:

@@ -12,6 +12,8 @@ from importlib.resources import files
 
 from sqlglot import exp
 
+from weft.lang.functions import TYPED
+
 
 @dataclass(frozen=True, slots=True)
 class Function:
@@ -53,13 +55,11 @@ AGGREGATES = {
 # Evaluated once for a whole batch and recorded, so that a replay sees the same time.
 CLOCK = frozenset(("current_timestamp", "now", "current_date", "curdate", "localtimestamp"))
 
-# sqlglot's classes whose own name is not Spark's, or that do not print as a call.
+# The classes that the parser gives calls, and the name of each in Spark.
 _SPARK_NAMES: dict[type[exp.Expr], str] = {
-    exp.LogicalAnd: "bool_and",
-    exp.LogicalOr: "bool_or",
-    exp.CurrentTimestamp: "current_timestamp",
-    exp.CurrentDate: "current_date",
-    exp.CurrentUser: "current_user",
+    exp.First: "first",
+    exp.Last: "last",
+    **{typed.node: name.lower() for name, typed in reversed(TYPED.items())},
 }
 
 

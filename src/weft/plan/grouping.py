@@ -8,6 +8,7 @@ from dataclasses import replace
 from sqlglot import exp
 
 from weft.errors import Errors, Place, QueryError, WeftError
+from weft.lang.dialect import Weft
 from weft.lang.expressions import expr, place_of
 from weft.lang.statements import Expr
 from weft.plan.aggregates import bind_aggregation
@@ -50,7 +51,7 @@ class Grouping:
         return expr(lifted, source.place)
 
     def _replace(self, node: exp.Expr, place: Place | None) -> exp.Expr:
-        key = self._key_names.get(expr(node).sql) if type(node) in self._key_classes else None
+        key = self._key(node)
         if key is not None:
             return column(key, place_of(node))
         if is_aggregate(node):
@@ -58,6 +59,11 @@ class Grouping:
         if isinstance(node, exp.Column) and node.name not in WINDOW_COLUMNS:
             raise _not_grouped(node, bool(self.keys), place)
         return node
+
+    def _key(self, node: exp.Expr) -> str | None:
+        if type(node) not in self._key_classes:
+            return None
+        return self._key_names.get(node.sql(Weft) if isinstance(node, exp.Column) else expr(node).sql)
 
     def _bind(self, node: exp.Expr, place: Place | None) -> str:
         made = bind_aggregation(node, "", self.rows, place)

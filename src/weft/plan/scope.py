@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import cache
 
-from sqlglot import exp, parse_one
-from sqlglot.errors import SqlglotError
+from sqlglot import exp
 
 from weft.errors import Errors, Place, QueryError, WeftError, nearest
 from weft.lang.expressions import PLACE, expr, place_of
+from weft.lang.names import may_need_quotes
 from weft.lang.statements import Expr
 from weft.plan.functions import is_aggregate
 from weft.plan.nodes import Column
@@ -72,21 +71,10 @@ def names_in(source: Expr) -> frozenset[str]:
 
 def column(name: str, place: Place | None = None) -> exp.Column:
     """A reference to the column of that name, quoted only if it must be."""
-    made = exp.Column(this=exp.Identifier(this=name, quoted=_needs_quotes(name)))
+    made = exp.Column(this=exp.Identifier(this=name, quoted=may_need_quotes(name)))
     if place is not None:
         made.meta[PLACE] = place
     return made
-
-
-@cache
-def _needs_quotes(name: str) -> bool:
-    if not name.isascii():
-        return True  # sqlglot would take it; Spark does not
-    try:
-        tree = parse_one(name, read="spark")
-    except SqlglotError:
-        return True
-    return not (isinstance(tree, exp.Column) and isinstance(tree.this, exp.Identifier) and tree.sql() == name)
 
 
 def _resolve_column(node: exp.Column, scope: Scope, aliases: Aliases, alias_first: bool) -> exp.Expr:
@@ -106,7 +94,7 @@ def _resolve_column(node: exp.Column, scope: Scope, aliases: Aliases, alias_firs
 
 def _fields(tree: exp.Expr, names: list[str]) -> exp.Expr:
     for name in names:
-        tree = exp.Dot(this=tree, expression=exp.to_identifier(name))
+        tree = exp.Dot(this=tree, expression=exp.Identifier(this=name, quoted=may_need_quotes(name)))
     return tree
 
 

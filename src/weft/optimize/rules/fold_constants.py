@@ -35,8 +35,14 @@ def fold_constants(plan: Plan) -> Plan:
 
 
 def _fold(condition: Expr, types: Types) -> Expr:
+    if not any(_may_fold(node) for node in condition.tree.walk()):
+        return condition
     folded = _fold_tree(condition.tree.copy(), types)
     return expr(folded, condition.place)
+
+
+def _may_fold(node: exp.Expr) -> bool:
+    return isinstance(node, exp.Boolean | exp.Not) or _fold_comparison(node) is not node
 
 
 def _fold_tree(tree: exp.Expr, types: Types) -> exp.Expr:

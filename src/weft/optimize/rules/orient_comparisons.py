@@ -27,14 +27,19 @@ def orient_comparisons(plan: Plan) -> Plan:
 
 
 def _orient(condition: Expr, types: Types) -> Expr:
+    if not any(_is_mirrored(node) for node in condition.tree.walk()):
+        return condition
     return expr(condition.tree.transform(_orient_node), condition.place)
 
 
+def _is_mirrored(node: exp.Expr) -> bool:
+    return type(node) in _MIRRORED and _is_constant(node.this) and not _is_constant(node.expression)
+
+
 def _orient_node(node: exp.Expr) -> exp.Expr:
-    mirrored = _MIRRORED.get(type(node))
-    if mirrored is None or not _is_constant(node.this) or _is_constant(node.expression):
+    if not _is_mirrored(node):
         return node
-    return mirrored(this=node.expression, expression=node.this)
+    return _MIRRORED[type(node)](this=node.expression, expression=node.this)
 
 
 def _is_constant(tree: exp.Expr) -> bool:

@@ -25,6 +25,8 @@ def sort_conjunctions(plan: Plan) -> Plan:
 
 def _sort(condition: Expr, types: Types) -> Expr:
     parts = conjuncts(condition)
+    if len(parts) == 1:
+        return condition
     ordered: dict[str, exp.Expr] = {}
     for safe, run in groupby(parts, key=lambda part: cannot_fail(part, types)):
         texts = [(expr(part).sql, part) for part in run]
