@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from weft.kernels.combine import Ints
 
@@ -89,26 +89,29 @@ class GroupIndex:
 
 
 class _Distinct:
-    """The distinct values met, numbered."""
+    """The distinct values met, numbered: what a batch brings is looked up without hashing the rest again."""
 
     def __init__(self) -> None:
-        self.values: pa.Array | None = None
+        self.type: pa.DataType | None = None
+        self.ids: dict[Any, int] = {}
 
     def add(self, array: pa.Array) -> Ints:
-        if self.values is None:
-            self.values = array.slice(0, 0)
-        array = _as(array, self.values.type)
-        found = pc.index_in(array, self.values)
-        if found.null_count:
-            self.values = pa.concat_arrays([self.values, pc.unique(array.filter(found.is_null()))])
-            found = pc.index_in(array, self.values)
-        return np.asarray(found.to_numpy(zero_copy_only=False), np.int64)
+        if self.type is None:
+            self.type = array.type
+        values, places = self._encode(array)
+        new = [value for value in values if value not in self.ids]
+        self.ids.update(zip(new, range(len(self.ids), len(self.ids) + len(new))))
+        return np.fromiter(map(self.ids.__getitem__, values), np.int64, len(values))[places]
 
     def find(self, array: pa.Array) -> Ints:
-        if self.values is None:
-            return np.full(len(array), -1, np.int64)
-        found = pc.index_in(_as(array, self.values.type), self.values).fill_null(-1)
-        return np.asarray(found.to_numpy(zero_copy_only=False), np.int64)
+        values, places = self._encode(array)
+        return np.fromiter((self.ids.get(value, -1) for value in values), np.int64, len(values))[places]
+
+    def _encode(self, array: pa.Array) -> tuple[list[Any], Ints]:
+        """The distinct values of a batch, and which of them stands at each row."""
+        array = array if self.type is None else _as(array, self.type)
+        encoded = array.dictionary_encode(null_encoding="encode")
+        return encoded.dictionary.to_pylist(), encoded.indices.to_numpy()
 
 
 def _pair(left: Ints, right: Ints) -> pa.Array:
@@ -126,9 +129,16 @@ def _normal(array: pa.Array) -> pa.Array:
 
 
 def _canonical(array: pa.Array) -> pa.Array:
-    """Equal keys as equal values that Arrow can hash."""
-    if pa.types.is_floating(array.type):
-        return _normal(array).view(pa.int32() if pa.types.is_float32(array.type) else pa.int64())
+    """Equal keys as equal values of a plain type."""
+    type = array.type
+    if pa.types.is_floating(type):
+        return _normal(array).view(pa.int32() if pa.types.is_float32(type) else pa.int64())
+    if pa.types.is_date32(type):
+        return array.view(pa.int32())
+    if pa.types.is_timestamp(type):
+        return array.view(pa.int64())
+    if pa.types.is_nested(type):
+        return pa.array(map(repr, array.to_pylist()), pa.string())
     return array
 
 

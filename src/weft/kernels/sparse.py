@@ -59,36 +59,18 @@ class Sparse:
         fresh = places[~there]
         self._group = np.insert(self._group, fresh, groups[order][~there])
         self._slice = np.insert(self._slice, fresh, slices[order][~there])
-        marks = (~there).astype(np.int64)[None]
         places[~there] = fresh + np.arange(len(fresh))
         places[there] += np.searchsorted(fresh, places[there], side="right")
         for kind, bank in self._banks.items():
             if bank.width:
-                self._merge(kind, fresh, places, order, writes.get(kind))
-        self._combine(SUM, places, np.array([HERE]), (marks,))
+                grown = _insert(kind, bank.base(), fresh)
+                if kind in writes:
+                    comps, arrays = writes[kind]
+                    _combine(kind, grown, comps, places, tuple(array[:, order] for array in arrays))
+                if kind is SUM:
+                    grown[0][HERE] = 1
+                bank.load(grown)
         self._by_time = None
-
-    def _merge(
-        self, kind: Kind, fresh: Ints, places: Ints, order: Ints, write: tuple[Ints, Arrays] | None
-    ) -> None:
-        bank = self._banks[kind]
-        grown = tuple(
-            np.insert(array, fresh, identity, axis=1) for array, identity in zip(bank.base(), kind.identity)
-        )
-        bank.load(grown)
-        if write is not None:
-            comps, arrays = write
-            self._combine(kind, places, comps, tuple(array[:, order] for array in arrays))
-
-    def _combine(self, kind: Kind, places: Ints, comps: Ints, arrays: Arrays) -> None:
-        bank = self._banks[kind]
-        base = bank.base()
-        at = (comps[:, None], places)
-        with np.errstate(invalid="ignore", over="ignore"):
-            together = kind.combine(tuple(array[at] for array in base), arrays)
-        for array, part in zip(base, together):
-            array[at] = part
-        bank.load(base)
 
     def _slices_of(self, starts: Ints) -> Ints:
         times = np.union1d(self._times, starts)
@@ -198,3 +180,17 @@ class Sparse:
             if bank.width:
                 arrays[kind] = tuple(array[:, order] for array in bank.base())
         return Cells(self._times[self._slice[order]], self._group[order], arrays)
+
+
+def _insert(kind: Kind, arrays: Arrays, places: Ints) -> Arrays:
+    """New cells in which nothing is present, before the cells at `places`."""
+    return tuple(np.insert(array, places, fill, axis=1) for array, fill in zip(arrays, kind.identity))
+
+
+def _combine(kind: Kind, arrays: Arrays, comps: Ints, places: Ints, more: Arrays) -> None:
+    """Combine `more` into the cells at `places`."""
+    at = (comps[:, None], places)
+    with np.errstate(invalid="ignore", over="ignore"):
+        together = kind.combine(tuple(array[at] for array in arrays), more)
+    for array, part in zip(arrays, together):
+        array[at] = part

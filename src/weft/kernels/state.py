@@ -79,8 +79,9 @@ class FeedState:
     def keys(self, groups: Ints) -> list[pa.Array]:
         return self.groups.take(groups)
 
-    def lookup(self, keys: Sequence[pa.Array]) -> Ints:
-        return self.groups.lookup(keys)
+    def lookup(self, keys: Sequence[pa.Array], rows: int | None = None) -> Ints:
+        """The ids of groups by their keys, -1 where there is none. `rows`: how many, without keys."""
+        return self.groups.lookup([_flat(key) for key in keys], rows)
 
     def fold(self, slices: Ints, keys: Sequence[pa.Array], columns: Mapping[ColumnSpec, Parts]) -> None:
         """Combine cells into the state: part arrays by name for each column, all as long as `slices`."""
