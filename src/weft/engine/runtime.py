@@ -17,7 +17,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from weft.engine import ingest
+from weft.engine import ingest, letters
 from weft.engine.epochs import FAILED, change
 from weft.engine.recovery import find, restore, save
 from weft.engine.shape import Done, Job
@@ -249,7 +249,7 @@ class Runtime:
         made = self._answer({name: Reach(*pair) for name, pair in intent["reach"].items()})
         tables |= {self._key(name): table for name, table in made.tables.items()}
         for name, failed in made.failed.items():
-            _append(tables, f"dead:{self._key(name)}", _failed_answers(self._key(name), failed))
+            _append(tables, f"dead:{self._key(name)}", letters.of_answers(name, failed))
         counts = self._counts(records, tables, made, late)
         oldest = min((record.meta["started"] for _, record in records), default=began)
         self.answers.commit(step, tables, dict(intent) | {"counts": counts})
@@ -291,7 +291,7 @@ class Runtime:
             if name in self.running:
                 _append(tables, self._key(name), self.load(stream, record, f"standing:{name}"))
         if "dead" in record.tables:
-            for key, rows in _split_dead(self.load(stream, record, "dead"), stream).items():
+            for key, rows in letters.by_query(self.load(stream, record, "dead"), stream).items():
                 _append(tables, f"dead:{self._key(key) if key in self.running else key}", rows)
         self._fresh.pop((stream, record.number), None)
 
@@ -350,26 +350,3 @@ def _or_beginning(at: Instant | None) -> Instant:
 
 def _append(tables: dict[str, pa.Table], key: str, rows: pa.Table) -> None:
     tables[key] = pa.concat_tables([tables[key], rows]) if key in tables else rows
-
-
-def _split_dead(dead: pa.Table, stream: str) -> dict[str, pa.Table]:
-    """Dead letters by query; those of the stream itself under its name."""
-    queries = dead.column("query").fill_null(stream).to_pylist()
-    found: dict[str, pa.Table] = {}
-    for name in dict.fromkeys(queries):
-        found[name] = dead.filter(pa.array([query == name for query in queries]))
-    return found
-
-
-def _failed_answers(key: str, failed: pa.Table) -> pa.Table:
-    """Answers that could not be computed, as dead letters."""
-    count = failed.num_rows
-    rows = [str(row) for row in failed.drop_columns(["window_start"]).to_pylist()]
-    return pa.table(
-        {
-            "query": pa.array([key.rpartition("@")[0]] * count, pa.string()),
-            "reason": pa.array(["an expression over the aggregates of this window fails"] * count),
-            "event_time": failed.column("window_end"),
-            "row": pa.array(rows, pa.string()),
-        }
-    )
