@@ -21,6 +21,10 @@ class Place:
     length: int
     source: str  # the whole line it stands in
 
+    def __deepcopy__(self, memo: object) -> Place:
+        """Itself: trees that carry places are copied often."""
+        return self
+
 
 class WeftError(Exception):
     """An error that says what, where and how to fix it.

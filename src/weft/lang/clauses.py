@@ -14,6 +14,7 @@ from weft.lang.cursor import Cursor
 Clauses = dict[str, Any]  # fields of a statement
 Options = tuple[tuple[str, str], ...]
 
+_OF_SELECT = ("WHERE", "GROUP BY", "HAVING", "ORDER BY", "LIMIT")
 _EXAMPLE = "write OPTIONS ('key' = 'value', ...)"
 _STRINGS = (TokenType.STRING, TokenType.RAW_STRING)
 
@@ -24,12 +25,11 @@ def clauses(cursor: Cursor, readers: Mapping[str, Callable[[Cursor], Clauses]], 
     while cursor.here is not None:
         start = cursor.index
         reader = readers.get(cursor.word())
+        if cursor.word() in _OF_SELECT:
+            cursor.fail("this comes too late", code="unknown-clause", help=f"write it before {known}")
         if reader is None:
             cursor.fail(
-                "expected a clause",
-                code="unknown-clause",
-                known=known.split(", "),
-                help=f"clauses are {known}",
+                "expected a clause", code="unknown-clause", known=readers, help=f"clauses are {known}"
             )
         clause = reader(cursor)
         if found.keys() & clause.keys():

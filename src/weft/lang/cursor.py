@@ -14,6 +14,7 @@ from weft.lang.text import Text
 RESERVED = ("window_start", "window_end")
 RESERVED_PREFIX = "_weft"
 LONGEST_NAME = 128
+COMPARED = "leave it out: a changed program is compared with the one that ran before"
 
 _QUOTED = (TokenType.STRING, TokenType.IDENTIFIER, TokenType.RAW_STRING, TokenType.HEX_STRING)
 _WORD = re.compile(r"[^\W\d]\w*")
@@ -83,6 +84,9 @@ class Cursor:
     def plain_name(self, what: str, help: str) -> str:
         """A name of letters, digits and underscores: it also names files and tables."""
         start = self.index
+        if self.at("IF", "NOT", "EXISTS"):
+            at = self.place(self.tokens[start], self.tokens[start + 2])
+            raise QueryError("not-supported", "IF NOT EXISTS is not supported yet", at=at, help=COMPARED)
         name = self.name(what, help)
         if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name) or len(name) > LONGEST_NAME:
             raise QueryError(

@@ -20,6 +20,7 @@ from sqlglot.tokenizer_core import Token, TokenType
 
 from weft.lang.cursor import Cursor
 from weft.lang.functions import BUILDERS
+from weft.lang.names import may_need_quotes, needs_quotes, quoted
 from weft.lang.text import Text
 from weft.lang.windows import window
 
@@ -46,6 +47,10 @@ _ADDITIVE: dict[TokenType, type[exp.Expression]] = {
 _BITS = ((TokenType.PIPE, exp.BitwiseOr), (TokenType.CARET, exp.BitwiseXor), (TokenType.AMP, exp.BitwiseAnd))
 
 
+def _only(table: dict[TokenType, Any], *names: str) -> dict[TokenType, Any]:
+    return {TokenType[name]: table[TokenType[name]] for name in names}
+
+
 class SyntaxTrouble(ParseError):
     """What sqlglot's parser found wrong, and the token where it did (None: at the end)."""
 
@@ -66,6 +71,17 @@ def _parse_worded(parser: WeftParser, name: str) -> exp.Expr:
 
 class WeftParser(SparkParser):
     STRICT_CAST = True
+
+    # Of the operators sqlglot knows only those that Spark has too.
+    ASSIGNMENT: ClassVar[dict[TokenType, Any]] = {}
+    BRACKETS: ClassVar[frozenset[TokenType]] = frozenset({TokenType.L_BRACKET})
+    PLACEHOLDER_PARSERS: ClassVar[dict[TokenType, Any]] = {}
+    COLUMN_OPERATORS: ClassVar[dict[TokenType, Any]] = _only(SparkParser.COLUMN_OPERATORS, "DOT", "DCOLON")
+    UNARY_PARSERS: ClassVar[dict[TokenType, Any]] = _only(SparkParser.UNARY_PARSERS, "DASH", "TILDE")
+    FACTOR: ClassVar[dict[TokenType, Any]] = _only(SparkParser.FACTOR, "DIV", "MOD", "SLASH", "STAR")
+    RANGE_PARSERS: ClassVar[dict[TokenType, Any]] = _only(
+        SparkParser.RANGE_PARSERS, "BETWEEN", "ILIKE", "IN", "IS", "LIKE", "RLIKE"
+    )
     ARRAY_CONSTRUCTORS: ClassVar[dict[str, Any]] = {}  # `array(1, 2)[0]` is an element, not a list of one
     FUNCTIONS: ClassVar[dict[str, Any]] = BUILDERS
     FUNCTION_PARSERS: ClassVar[dict[str, Any]] = {
@@ -84,13 +100,46 @@ class WeftParser(SparkParser):
     # windows and places
 
     def _parse_bracket(self, this: exp.Expr | None = None) -> exp.Expr | None:
-        if not (isinstance(this, exp.Table) and self._curr.token_type == TokenType.L_BRACKET):
+        if self._curr.token_type != TokenType.L_BRACKET:
+            return this
+        if this is None:
+            self.raise_error("An array is written array(1, 2, 3)")
+        if not isinstance(this, exp.Table):
             return super()._parse_bracket(this)
         cursor = Cursor(self.text, self._tokens)
         cursor.index = self._index
         this.meta[WINDOW] = window(cursor)
         self._advance(cursor.index - self._index)
         return this
+
+    # what sqlglot lets pass and Spark does not
+
+    def _parse_csv(self, parse_method: Any, sep: TokenType = TokenType.COMMA) -> list[Any]:
+        items = [parse_method()]
+        while self._match(sep):
+            items.append(parse_method())
+            if items[-1] is None:
+                self.raise_error("Expected an expression after the comma")
+        return [item for item in items if item is not None]
+
+    def _parse_in(self, this: exp.Expr | None, alias: bool = False) -> exp.In:
+        found = super()._parse_in(this, alias)
+        if not found.expressions and not found.args.get("query"):
+            self.raise_error("IN is followed by values in parentheses", self._prev)
+        return found
+
+    def _parse_is(self, this: exp.Expr | None) -> exp.Expr | None:
+        if self._match(TokenType.JSON, advance=False):
+            self.raise_error("IS JSON is not Spark's")
+        return super()._parse_is(this)
+
+    def _parse_is_rhs(self, distinct: bool = False) -> exp.Expr | None:
+        found = super()._parse_is_rhs(distinct)
+        if not distinct and not isinstance(found, exp.Null | exp.Boolean):
+            self.raise_error(
+                "IS is followed by [NOT] NULL, TRUE, FALSE, UNKNOWN or DISTINCT FROM", self._prev
+            )
+        return found
 
     def _parse_disjunction(self) -> exp.Expr | None:
         return self._spanned(super()._parse_disjunction)
@@ -116,9 +165,11 @@ class WeftParser(SparkParser):
                 return True
         return False
 
-    # Spark's precedence, loosest first: comparison and predicate, |, ^, &, shifts, + - ||, * / % DIV, unary
+    # Spark's precedence, loosest first: NOT, predicates, comparisons, |, ^, &, shifts, + - ||, * / %, unary
 
     def _parse_equality(self, parse_is: bool = True) -> exp.Expr | None:
+        if self._match(TokenType.NOT):
+            return self.expression(exp.Not(this=self._parse_equality()))
         this = self._parse_bitwise()
         while self._match_set(_COMPARISONS):
             node = _COMPARISONS[self._prev.token_type]
@@ -158,6 +209,9 @@ class WeftParser(SparkParser):
         while self._match_set(_ADDITIVE):
             node = _ADDITIVE[self._prev.token_type]
             this = self.expression(node(this=this, expression=self._parse_factor(parse_mod=parse_mod)))
+        return this
+
+    def _parse_at_time_zone(self, this: exp.Expr | None) -> exp.Expr | None:
         return this
 
     def _parse_factor_operand(self) -> exp.Expr | None:
@@ -200,8 +254,15 @@ class WeftGenerator(SparkGenerator):
         **SparkGenerator.TRANSFORMS,
         exp.ApproxQuantile: rename_func("APPROX_PERCENTILE"),
         exp.Variance: rename_func("VAR_SAMP"),
+        exp.NullSafeEQ: lambda self, node: self.binary(node, "<=>"),
         exp.CurrentDate: lambda self, _: self.func("CURRENT_DATE"),
     }
+
+    def identifier_sql(self, expression: exp.Identifier) -> str:
+        """A name in quotes exactly where it needs them; a keyword keeps those it was written with."""
+        name = expression.name
+        in_quotes = may_need_quotes(name) if expression.quoted else needs_quotes(name)
+        return quoted(name) if in_quotes else name
 
 
 class Weft(Spark):

@@ -83,7 +83,9 @@ def parenthesised(tree: exp.Expr) -> exp.Expr:
         if isinstance(node, exp.Paren):
             _unwrap(node, need)
         elif (_level(node) or _PRIMARY) < need:
-            node.replace(exp.Paren(this=node.copy()))
+            paren = exp.Paren()
+            node.replace(paren)
+            paren.set("this", node)
     return tree
 
 

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import TypeVar
+
 from sqlglot.tokenizer_core import Token, TokenType
 
 from weft.errors import Errors, QueryError, WeftError, nearest
-from weft.lang.cursor import Cursor
-from weft.lang.dialect import WeftParser
+from weft.lang.cursor import COMPARED, Cursor
 from weft.lang.expressions import expr
 from weft.lang.queries import create_query
-from weft.lang.select import parse_tree, select
+from weft.lang.select import select
 from weft.lang.statements import (
     DropQuery,
     Explain,
@@ -22,19 +24,24 @@ from weft.lang.statements import (
 from weft.lang.streams import create_stream
 from weft.lang.text import Text
 from weft.lang.tokens import check_brackets, statements, tokenize, without_semicolon
+from weft.lang.trees import parse_scalar
+
+T = TypeVar("T")
 
 _STATEMENTS = "CREATE STREAM, CREATE QUERY, DROP QUERY, SHOW STREAMS, SHOW QUERIES, EXPLAIN"
 
 
 def parse_program(text: str, file: str = "<text>") -> tuple[Statement, ...]:
     """The statements of a program, in order; every error of it, one per statement, is raised at once."""
-    source = Text(text, file)
+    source = Text(text.removeprefix("\ufeff"), file)
     pieces = statements(tokenize(source))
     found: list[Statement] = []
     errors: list[WeftError] = []
     for index, piece in enumerate(pieces):
         try:
-            found.append(_statement(source, without_semicolon(piece)))
+            found.append(
+                _shallow(lambda tokens: _statement(source, tokens), source, without_semicolon(piece))
+            )
             _check_semicolon(source, piece, index + 1 < len(pieces))
         except QueryError as error:
             errors.append(error)
@@ -48,19 +55,30 @@ def parse_program(text: str, file: str = "<text>") -> tuple[Statement, ...]:
 def parse_select(text: str, file: str = "<text>") -> Select:
     """The SELECT that this text is."""
     source = Text(text, file)
-    return select(source, _all_tokens(source))
+    return _shallow(lambda tokens: select(source, tokens), source, _all_tokens(source))
 
 
 def parse_expression(text: str, file: str = "<text>") -> Expr:
     """The expression that this text is."""
     source = Text(text, file)
-    return expr(parse_tree(source, _all_tokens(source), WeftParser._parse_disjunction))
+    return _shallow(lambda tokens: expr(parse_scalar(source, tokens)), source, _all_tokens(source))
+
+
+def _shallow(read: Callable[[list[Token]], T], source: Text, tokens: list[Token]) -> T:
+    """What `read` makes of the tokens; nesting that is too deep for it is an error of the text."""
+    try:
+        return read(tokens)
+    except RecursionError:
+        at = source.place_of(tokens[0])
+        raise QueryError("too-deep", "this is nested too deeply", at=at, help="split it up") from None
 
 
 def _all_tokens(source: Text) -> list[Token]:
-    tokens = tokenize(source)
-    if not tokens:
-        raise QueryError("syntax", "there is nothing here")
+    pieces = statements(tokenize(source))
+    if len(pieces) != 1:
+        what = "there is nothing here" if not pieces else "there is more than one statement here"
+        raise QueryError("syntax", what, at=source.place_of(pieces[1][0]) if pieces else None)
+    tokens = without_semicolon(pieces[0])
     check_brackets(source, tokens)
     return tokens
 
@@ -108,11 +126,9 @@ def _unknown(cursor: Cursor) -> QueryError:
             "unknown-statement", "a SELECT alone is no statement of a program", at=cursor.place_here(),
             help="name it: CREATE QUERY name AS SELECT ...",
         )  # fmt: skip
-    if first == "CREATE" and second == "OR":
-        return QueryError(
-            "not-supported", "CREATE OR REPLACE is not supported yet", at=at,
-            help="write CREATE QUERY; a changed program is compared with the one that ran before",
-        )  # fmt: skip
+    if cursor.at("CREATE", "OR", "REPLACE"):
+        at = cursor.place(cursor.tokens[0], cursor.tokens[2])
+        return QueryError("not-supported", "CREATE OR REPLACE is not supported yet", at=at, help=COMPARED)
     close = nearest(f"{first} {second}", _STATEMENTS.split(", "))
     return QueryError(
         "unknown-statement", f"`{first} {second}`".replace(" `", "`") + " starts no statement", at=at,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import assert_never
 
+from weft.lang.names import shown
 from weft.lang.statements import (
     ColumnDef,
     CreateQuery,
@@ -37,13 +38,13 @@ def print_statement(statement: Statement) -> str:
         case CreateQuery():
             return _query(statement)
         case DropQuery(name):
-            return f"DROP QUERY {name}"
+            return f"DROP QUERY {shown(name)}"
         case ShowStreams():
             return "SHOW STREAMS"
         case ShowQueries():
             return "SHOW QUERIES"
         case Explain(name):
-            return f"EXPLAIN {name or 'ALL'}"
+            return f"EXPLAIN {shown(name) if name else 'ALL'}"
         case _:
             assert_never(statement)
 
@@ -79,8 +80,8 @@ def print_duration(length: Duration) -> str:
 def _stream(stream: CreateStream) -> str:
     columns = ",\n".join(f"  {_column(column)}" for column in stream.columns)
     lines = [
-        f"CREATE STREAM {stream.name} (\n{columns}\n)",
-        f"TIMESTAMP BY {_name(stream.time_column)} DELAY {print_duration(stream.delay)}",
+        f"CREATE STREAM {shown(stream.name)} (\n{columns}\n)",
+        f"TIMESTAMP BY {shown(stream.time_column)} DELAY {print_duration(stream.delay)}",
     ]
     if stream.idle_after is not None:
         lines.append(f"IDLE AFTER {print_duration(stream.idle_after)}")
@@ -96,14 +97,14 @@ def _stream(stream: CreateStream) -> str:
 
 def _column(column: ColumnDef) -> str:
     if column.expr is not None:
-        return f"{_name(column.name)} AS {column.expr.sql}"
+        return f"{shown(column.name)} AS {column.expr.sql}"
     type = column.type or ""
     keep = "<" in type  # the fields of a struct keep their spelling
-    return f"{_name(column.name)} {type if keep else type.upper()}"
+    return f"{shown(column.name)} {type if keep else type.upper()}"
 
 
 def _query(query: CreateQuery) -> str:
-    lines = [f"CREATE QUERY {query.name} AS", print_select(query.select)]
+    lines = [f"CREATE QUERY {shown(query.name)} AS", print_select(query.select)]
     if query.emit_empty:
         lines.append("EMIT EMPTY")
     if query.fail_on_error:
@@ -120,13 +121,13 @@ def _sink(sink: Sink) -> str:
 
 
 def _item(item: Item) -> str:
-    return item.expr.sql if item.alias is None else f"{item.expr.sql} AS {_name(item.alias)}"
+    return item.expr.sql if item.alias is None else f"{item.expr.sql} AS {shown(item.alias)}"
 
 
 def _source(source: Source) -> str:
     window = f" {print_window(source.window)}" if source.window else ""
-    alias = f" AS {_name(source.alias)}" if source.alias else ""
-    return f"{_name(source.stream)}{window}{alias}"
+    alias = f" AS {shown(source.alias)}" if source.alias else ""
+    return f"{shown(source.stream)}{window}{alias}"
 
 
 def print_window(window: WindowSpec) -> str:
@@ -151,10 +152,6 @@ def _format(format: str, options: tuple[tuple[str, str], ...]) -> str:
     if not options:
         return name
     return f"{name} OPTIONS ({', '.join(f'{_string(key)} = {_string(value)}' for key, value in options)})"
-
-
-def _name(name: str) -> str:
-    return f"`{name.replace('`', '``')}`" if not re.fullmatch(r"[A-Za-z_]\w*", name) else name
 
 
 def _string(value: str) -> str:

@@ -9,11 +9,10 @@ from sqlglot.tokenizer_core import Token
 from weft.errors import QueryError
 from weft.lang.clauses import Clauses, clauses, format_and_options
 from weft.lang.cursor import Cursor
-from weft.lang.dialect import WeftParser
 from weft.lang.expressions import expr
 from weft.lang.intervals import not_negative, positive
-from weft.lang.select import parse_tree
 from weft.lang.statements import ColumnDef, CreateStream
+from weft.lang.trees import parse_scalar
 from weft.lang.types import column_type
 
 _KNOWN = "TIMESTAMP BY, DELAY, IDLE AFTER, MAX AHEAD, KEEP LATE, FROM ... OPTIONS"
@@ -60,7 +59,7 @@ def _column(cursor: Cursor) -> ColumnDef:
         body = _until_comma(cursor)
         if not body:
             cursor.fail(f"expected an expression for `{name}`", help=f"write for instance {name} AS date(ts)")
-        computed = expr(parse_tree(cursor.text, body, WeftParser._parse_disjunction))
+        computed = expr(parse_scalar(cursor.text, body))
         return ColumnDef(name, None, computed, place=cursor.place_since(start))
     type = column_type(cursor)
     cursor.take("NOT", "NULL")

@@ -21,13 +21,13 @@ class Text:
 
     @cached_property
     def _line_starts(self) -> list[int]:
-        return [0, *(match.end() for match in re.finditer("\n", self.text))]
+        return [0, *(match.end() for match in re.finditer("\n", self.text)), len(self.text) + 1]
 
     def place(self, start: int, end: int) -> Place:
         """The characters from `start` up to but not including `end`; of several lines, the first."""
-        line = bisect_right(self._line_starts, start)
-        begin = self._line_starts[line - 1]
-        source = self.text[begin:].split("\n", 1)[0].rstrip("\r")
+        line = bisect_right(self._line_starts, min(start, len(self.text)))
+        begin, following = self._line_starts[line - 1 : line + 1]
+        source = self.text[begin : following - 1].rstrip("\r")
         length = max(1, min(end, begin + len(source)) - start)
         return Place(self.file, line, start - begin + 1, length, source)
 

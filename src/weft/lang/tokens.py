@@ -23,7 +23,7 @@ _STARTS |= {("SHOW", "STREAMS"), ("SHOW", "QUERIES")}
 
 
 def tokenize(text: Text) -> list[Token]:
-    """The tokens of the text without its comments; a doubled quote inside a string stands for the quote."""
+    """The tokens of the text, no comments or hints; a doubled quote in a string stands for the quote."""
     _check_closed(text)
     try:
         tokens = Weft().tokenize(text.text)
@@ -74,6 +74,8 @@ def _join_doubled_quotes(text: str, tokens: list[Token]) -> list[Token]:
     joined: list[Token] = []
     for token in tokens:
         token.comments.clear()
+        if token.token_type == TokenType.HINT:
+            continue
         before = joined[-1] if joined else None
         if (
             before is not None

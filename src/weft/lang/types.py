@@ -8,6 +8,7 @@ from sqlglot.tokenizer_core import TokenType
 
 from weft.errors import QueryError
 from weft.lang.cursor import Cursor
+from weft.lang.names import shown
 
 _TYPES = {
     "TINYINT": "tinyint", "BYTE": "tinyint", "SMALLINT": "smallint", "SHORT": "smallint",
@@ -85,5 +86,4 @@ def _nested(cursor: Cursor, word: str) -> str:
 def _field(cursor: Cursor) -> str:
     name = cursor.name("the name of a field", help="write for instance STRUCT<a: INT, b: STRING>")
     cursor.take(":")
-    shown = name if re.fullmatch(r"[A-Za-z_]\w*", name) else f"`{name}`"
-    return f"{shown}:{column_type(cursor)}"
+    return f"{shown(name)}:{column_type(cursor)}"

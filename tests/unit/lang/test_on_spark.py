@@ -34,20 +34,14 @@ ROW = """
 
 
 @pytest.fixture(scope="module")
-def spark() -> Iterator[SparkSession]:
-    session = (
-        SparkSession.builder.master("local[1]")
-        .config("spark.ui.enabled", "false")
-        .config("spark.sql.ansi.enabled", "true")
-        .config("spark.sql.session.timeZone", "UTC")
-        .config("spark.sql.codegen.wholeStage", "false")
-        .config("spark.sql.codegen.factoryMode", "NO_CODEGEN")
-        .getOrCreate()
-    )
-    session.sparkContext.setLogLevel("ERROR")
-    session.sql(ROW).createOrReplaceTempView("one")
-    yield session
-    session.stop()
+def one(spark: SparkSession) -> Iterator[SparkSession]:
+    """The session, with the row as a view; queries as wide as these compile slower than they run."""
+    before = spark.conf.get("spark.sql.codegen.wholeStage")
+    spark.conf.set("spark.sql.codegen.wholeStage", "false")
+    spark.sql(ROW).createOrReplaceTempView("one")
+    yield spark
+    spark.catalog.dropTempView("one")
+    spark.conf.set("spark.sql.codegen.wholeStage", before or "true")
 
 
 def explicit(text: str) -> str:
@@ -70,11 +64,11 @@ def shown(text: str, type: str) -> str:
 
 @pytest.mark.spark
 @pytest.mark.parametrize("batch", batches("spark_expressions.txt") + batches("spark_aggregates.txt"))
-def test_meaning_survives(spark: SparkSession, batch: list[str]) -> None:
+def test_meaning_survives(one: SparkSession, batch: list[str]) -> None:
     cases = [(text, other) for text in batch for other in (parse_expression(text).sql, explicit(text))]
     texts = [text for case in cases for text in case]
-    types = [type for _, type in query(spark, texts).dtypes]
-    values = query(spark, [shown(text, type) for text, type in zip(texts, types)]).collect()[0]
+    types = [type for _, type in query(one, texts).dtypes]
+    values = query(one, [shown(text, type) for text, type in zip(texts, types)]).collect()[0]
     wrong = [
         f"{text}  ->  {other}: {types[i]} {values[i]} became {types[i + 1]} {values[i + 1]}"
         for i, (text, other) in zip(range(0, len(texts), 2), cases)

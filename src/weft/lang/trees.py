@@ -1,0 +1,84 @@
+"""Tokens -> sqlglot's tree, with places; what its parser complains about, in our words."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+from sqlglot import exp
+from sqlglot.tokenizer_core import Token, TokenType
+
+from weft.errors import Place, QueryError
+from weft.lang.dialect import SyntaxTrouble, WeftParser, parser
+from weft.lang.expressions import with_places
+from weft.lang.text import Text
+
+
+def parse_tree(text: Text, tokens: list[Token], method: Callable[[WeftParser], Any]) -> exp.Expr:
+    """What the parser's method makes of all these tokens."""
+    try:
+        (tree,) = parser(text)._parse(method, tokens, text.text)  # type: ignore[arg-type]
+    except SyntaxTrouble as trouble:
+        raise _syntax_error(text, tokens, trouble) from None
+    if tree is None:
+        raise QueryError("syntax", "an expression is missing", at=text.place_of(tokens[0]))
+    return with_places(tree, text)
+
+
+def parse_scalar(text: Text, tokens: list[Token]) -> exp.Expr:
+    """The scalar expression that these tokens are."""
+    tree = parse_tree(text, tokens, WeftParser._parse_disjunction)
+    refuse_nested(tree, text, tokens)
+    return tree
+
+
+def refuse_nested(tree: exp.Expr, text: Text, tokens: list[Token]) -> None:
+    """Raise where an expression has a window function or a query inside."""
+    for node in tree.find_all(exp.Window, exp.Query):
+        if isinstance(node, exp.Window):
+            raise unsupported("OVER", find(text, tokens, "OVER"), "put a window in brackets after the stream")
+        if node is not tree:
+            raise unsupported("a subquery", find(text, tokens[1:], "SELECT"), "write a query of its own")
+
+
+def unsupported(what: str, at: Place | None, help: str) -> QueryError:
+    return QueryError("not-supported", f"{what} is not supported yet", at=at, help=help)
+
+
+def find(text: Text, tokens: list[Token], *words: str) -> Place:
+    """The first of the words among the tokens, else the first token."""
+    for token in tokens:
+        if token.text.upper() in words and token.token_type not in (TokenType.STRING, TokenType.IDENTIFIER):
+            return text.place_of(token)
+    return text.place_of(tokens[0])
+
+
+def _syntax_error(text: Text, tokens: list[Token], trouble: SyntaxTrouble) -> QueryError:
+    message = str(trouble)
+    if trouble.token is None:
+        at, because = _after(text, tokens[-1])
+    else:
+        at, because = text.place_of(trouble.token), ""
+    if "Expected table name" in message:
+        return QueryError("missing-name", "expected the name of a stream", at=at, help="write FROM trades")
+    if "Required" in message:
+        return QueryError("syntax", "an expression is missing", at=at, because=because or "before this")
+    if trouble.token is None or "Unexpected token" not in message:
+        said = message if message[1:2].isupper() else message[:1].lower() + message[1:]
+        return QueryError("syntax", said, at=at, because=because)
+    found = text.text[trouble.token.start : trouble.token.end + 1]
+    return QueryError("syntax", f"did not expect `{found}`", at=at, help=_help(tokens, trouble.token))
+
+
+def _after(text: Text, last: Token) -> tuple[Place, str]:
+    """What follows the last of the tokens, and what to say about it."""
+    following = re.compile(r"\s*([^\s;])").match(text.text, last.end + 1)
+    if following is None:
+        return text.place(last.end + 1, last.end + 2), "the statement ends here"
+    return text.place(following.start(1), following.end(1)), "before this"
+
+
+def _help(tokens: list[Token], token: Token) -> str:
+    before = tokens[tokens.index(token) - 1].text.upper() if token in tokens[1:] else ""
+    return f"write {before} BY" if before in ("GROUP", "ORDER") else ""

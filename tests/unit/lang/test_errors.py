@@ -1,0 +1,254 @@
+"""The ways to get each statement wrong: code, underlined text and help of the error."""
+
+from __future__ import annotations
+
+import pytest
+
+from weft.errors import Errors, QueryError
+from weft.lang.parse import parse_expression, parse_program
+
+COLUMNS = "(a INT, ts TIMESTAMP)"
+STREAM = f"CREATE STREAM t {COLUMNS}"
+REST = "TIMESTAMP BY ts DELAY 1 SECOND FROM rate"
+OPTIONS = "OPTIONS ('key' = 'value', ...)"
+SELECT = "CREATE QUERY q AS SELECT a FROM t"
+
+# bad program, code, the text that is underlined ("" at the end of the text), a part of the help
+STREAMS = [
+    (f"CREATE STREAM {COLUMNS} {REST}", "missing-name", "(", "CREATE STREAM name"),
+    (f"CREATE STREAM 'trades' {COLUMNS} {REST}", "bad-name", "'trades'", "CREATE STREAM name"),
+    (f"CREATE STREAM `a/b` {COLUMNS} {REST}", "bad-name", "`a/b`", "letters"),
+    (f"CREATE STREAM _weft_x {COLUMNS} {REST}", "reserved-name", "_weft_x", "another name"),
+    (f"CREATE STREAM {'x' * 200} {COLUMNS} {REST}", "bad-name", "x" * 200, "at most 128"),
+    (f"CREATE STREAM t {REST}", "syntax", "TIMESTAMP", "list the columns"),
+    (f"CREATE STREAM t () {REST}", "missing-name", ")", "name TYPE"),
+    (f"CREATE STREAM t (a) {REST}", "missing-type", ")", "types are Spark's"),
+    (f"CREATE STREAM t (a INT,) {REST}", "missing-name", ")", "name TYPE"),
+    (f"CREATE STREAM t (a INT b INT) {REST}", "syntax", "b", "name TYPE"),
+    (f"CREATE STREAM t (a INTT) {REST}", "unknown-type", "INTT", "did you mean `INT`?"),
+    (f"CREATE STREAM t (a VARCHAR(10)) {REST}", "unknown-type", "VARCHAR", "use STRING"),
+    (f"CREATE STREAM t (a DECIMAL(50, 2)) {REST}", "bad-decimal", "DECIMAL(50, 2)", "1 to 38"),
+    (f"CREATE STREAM t (a DECIMAL(5, x)) {REST}", "syntax", "x", "DECIMAL(10, 2)"),
+    (f"CREATE STREAM t (a ARRAY) {REST}", "syntax", ")", "ARRAY<INT>"),
+    (f"CREATE STREAM t (a MAP<INT>) {REST}", "syntax", ">", "MAP<STRING, INT>"),
+    (f"CREATE STREAM t (a INT, A STRING) {REST}", "duplicate-column", "A STRING", "rename"),
+    (f"CREATE STREAM t (window_end TIMESTAMP) {REST}", "reserved-name", "window_end", "another name"),
+    (f"CREATE STREAM t (_Weft STRING) {REST}", "reserved-name", "_Weft", "another name"),
+    (f"CREATE STREAM t (a INT, d AS) {REST}", "syntax", ")", "d AS date(ts)"),
+    (f"CREATE STREAM t (a INT, d AS a +) {REST}", "syntax", ")", "before this"),
+    (f"CREATE STREAM t (a INT, d AS (SELECT 1)) {REST}", "not-supported", "SELECT", "query of its own"),
+    (f"CREATE STREAM t (a INT, d AS SUM(a) OVER ()) {REST}", "not-supported", "OVER", "brackets"),
+    (f"{STREAM} DELAY 1 SECOND FROM rate", "missing-timestamp-by", "CREATE STREAM t", "TIMESTAMP BY ts"),
+    (f"{STREAM} TIMESTAMP BY ts FROM rate", "missing-delay", "CREATE STREAM t", "DELAY 5 SECONDS"),
+    (f"{STREAM} TIMESTAMP BY ts DELAY 1 SECOND", "missing-from", "CREATE STREAM t", "FROM parquet"),
+    (f"{STREAM} TIMESTAMP ts DELAY 1 SECOND FROM rate", "syntax", "ts", "TIMESTAMP BY ts"),
+    (f"{STREAM} TIMESTAMP BY DELAY 1 SECOND FROM rate", "unknown-clause", "1", "clauses are"),
+    (f"{STREAM} TIMESTAMP BY ts DELAY FROM rate", "bad-interval", "FROM", "5 SECONDS"),
+    (f"{STREAM} TIMESTAMP BY ts DELAY -1 SECOND FROM rate", "negative-interval", "-1 SECOND", "0 SECONDS"),
+    (f"{STREAM} TIMESTAMP BY ts DELAY 5 FROM rate", "bad-interval", "FROM", "SECONDS"),
+    (f"{STREAM} {REST} DELAY 2 SECONDS", "duplicate-clause", "DELAY 2 SECONDS", "remove"),
+    (f"{STREAM} {REST} IDLE 1 MINUTE", "syntax", "1", "IDLE AFTER 1 MINUTE"),
+    (f"{STREAM} {REST} IDLE AFTER 0 SECONDS", "empty-interval", "0 SECONDS", "IDLE AFTER 5 SECONDS"),
+    (f"{STREAM} {REST} MAX AHEAD", "bad-interval", "", "5 SECONDS"),
+    (f"{STREAM} {REST} KEEP", "syntax", "", "KEEP LATE"),
+    (f"{STREAM} {REST} WATERMARK 5 SECONDS", "unknown-clause", "WATERMARK", "clauses are"),
+    (f"{STREAM} {REST} DELAYS 5 SECONDS", "unknown-clause", "DELAYS", "did you mean `DELAY`?"),
+    (f"{STREAM} TIMESTAMP BY ts DELAY 1 SECOND FROM", "missing-name", "", "FROM parquet"),
+    (f"{STREAM} TIMESTAMP BY ts DELAY 1 SECOND FROM 'a b'", "bad-name", "'a b'", "name a format"),
+    (f"{STREAM} {REST} OPTIONS", "syntax", "", OPTIONS),
+    (f"{STREAM} {REST} OPTIONS ('a')", "bad-option", ")", OPTIONS),
+    (f"{STREAM} {REST} OPTIONS ('a' = )", "bad-option", ")", OPTIONS),
+    (f"{STREAM} {REST} OPTIONS ('a' = b)", "bad-option", "b", OPTIONS),
+    (f"{STREAM} {REST} OPTIONS ('a' = '1' 'b' = '2')", "bad-option", "'b'", "OPTIONS"),
+    (f"{STREAM} {REST} OPTIONS ('a' = '1', 'a' = '2')", "duplicate-option", "'a'", "remove"),
+    (f"{STREAM} {REST} OPTIONS (= '1')", "bad-option", "=", "OPTIONS"),
+]  # fmt: skip
+
+QUERIES = [
+    ("CREATE QUERY AS SELECT a FROM t", "syntax", "SELECT", "CREATE QUERY busy AS"),
+    ("CREATE QUERY all AS SELECT a FROM t", "reserved-name", "all", "another name"),
+    ("CREATE QUERY `a b` AS SELECT a FROM t", "bad-name", "`a b`", "underscores"),
+    ("CREATE QUERY q SELECT a FROM t", "syntax", "SELECT", "CREATE QUERY busy AS"),
+    ("CREATE QUERY q AS", "syntax", "", "CREATE QUERY busy AS"),
+    ("CREATE QUERY q AS INSERT INTO t", "syntax", "INSERT", "CREATE QUERY busy AS"),
+    ("CREATE QUERY q AS SELECT", "missing-columns", "SELECT", "SELECT a, b"),
+    ("CREATE QUERY q AS SELECT FROM t", "missing-columns", "SELECT", "SELECT a, b"),
+    ("CREATE QUERY q AS SELECT a", "missing-from", "SELECT", "FROM trades"),
+    ("CREATE QUERY q AS SELECT a FROM", "missing-name", "", "FROM trades"),
+    ("CREATE QUERY q AS SELECT a, FROM t", "syntax", "FROM", ""),
+    ("CREATE QUERY q AS SELECT a b c FROM t", "syntax", "c", ""),
+    ("CREATE QUERY q AS SELECT a + FROM t", "syntax", "FROM", ""),
+    (f"{SELECT} WHERE", "syntax", "", ""),
+    (f"{SELECT} WHERE x >", "syntax", "", ""),
+    (f"{SELECT} GROUP a", "syntax", "a", "GROUP BY"),
+    (f"{SELECT} GROUP BY", "syntax", "GROUP BY", "GROUP BY symbol"),
+    (f"{SELECT} GROUP BY ROLLUP(a)", "not-supported", "ROLLUP", "keys"),
+    (f"{SELECT} GROUP BY a WITH CUBE", "not-supported", "CUBE", "keys"),
+    (f"{SELECT} GROUP BY ALL", "not-supported", "ALL", "keys"),
+    (f"{SELECT} GROUP BY (a, b)", "not-supported", "(a, b)", "GROUP BY a, b"),
+    (f"{SELECT} HAVING", "syntax", "", ""),
+    (f"{SELECT} ORDER BY ALL", "not-supported", "ALL", "columns"),
+    (f"{SELECT} LIMIT x", "bad-limit", "x", "LIMIT 10"),
+    (f"{SELECT} LIMIT 1.5", "bad-limit", "1.5", "LIMIT 10"),
+    (f"{SELECT} LIMIT -1", "bad-limit", "-", "LIMIT 10"),
+    (f"{SELECT} LIMIT 10 OFFSET 5", "not-supported", "OFFSET", "leave it out"),
+    ("CREATE QUERY q AS SELECT DISTINCT a FROM t", "not-supported", "DISTINCT", "group by"),
+    (f"{SELECT} JOIN u ON t.a = u.a", "not-supported", "JOIN", "one stream"),
+    (f"{SELECT} LEFT JOIN u USING (a)", "not-supported", "JOIN", "one stream"),
+    (f"{SELECT}, u", "not-supported", ",", "one stream"),
+    (f"{SELECT} UNION ALL SELECT a FROM u", "not-supported", "UNION", "one query for each"),
+    (f"{SELECT} EXCEPT SELECT a FROM u", "not-supported", "EXCEPT", "one query for each"),
+    ("CREATE QUERY q AS SELECT a FROM (SELECT a FROM t)", "not-supported", "SELECT", "query of its own"),
+    (f"{SELECT} WHERE a IN (SELECT b FROM u)", "not-supported", "SELECT", "query of its own"),
+    ("CREATE QUERY q AS WITH x AS (SELECT 1) SELECT a FROM x", "not-supported", "WITH", "without"),
+    ("CREATE QUERY q AS SELECT SUM(a) OVER (ORDER BY b) FROM t", "not-supported", "OVER", "brackets"),
+    (f"{SELECT} WINDOW w AS (ORDER BY b)", "not-supported", "WINDOW", "brackets"),
+    (f"{SELECT} LATERAL VIEW explode(x) y", "not-supported", "LATERAL", "declaration"),
+    (f"{SELECT} TABLESAMPLE (10 PERCENT)", "not-supported", "TABLESAMPLE", "WHERE"),
+    ("CREATE QUERY q AS SELECT * EXCEPT (a) FROM t", "not-supported", "EXCEPT", "name the columns"),
+    ("CREATE QUERY q AS SELECT a FROM db.t", "bad-name", "db.t", "`t`"),
+    ("CREATE QUERY q AS SELECT a FROM range(5)", "not-supported", "range(5)", "stream"),
+    ("CREATE QUERY q AS SELECT a AS window_start FROM t", "reserved-name", "window_start", "another name"),
+    ("CREATE QUERY q AS SELECT a AS _weft_b FROM t", "reserved-name", "_weft_b", "another name"),
+    ("CREATE QUERY q AS SELECT stack(1, 2) AS (x, y) FROM t", "not-supported", "stack(1, 2)", "one name"),
+    ("CREATE QUERY q AS SELECT CASE WHEN a THEN b FROM t", "syntax", "b", "END"),
+    ("CREATE QUERY q AS SELECT CAST(a AS FOO) FROM t", "syntax", "FOO", ""),
+    ("CREATE QUERY q AS SELECT [1, 2] FROM t", "syntax", "[", "array(1, 2, 3)"),
+    (f"{SELECT} EMIT", "syntax", "", "EMIT EMPTY"),
+    (f"{SELECT} EMIT NOTHING", "syntax", "NOTHING", "EMIT EMPTY"),
+    (f"{SELECT} ON ERROR STOP", "syntax", "STOP", "ON ERROR FAIL"),
+    (f"{SELECT} RETAIN", "bad-interval", "", "5 SECONDS"),
+    (f"{SELECT} RETAIN 0 DAYS", "empty-interval", "0 DAYS", "RETAIN 5 SECONDS"),
+    (f"{SELECT} RETAIN 1 DAY RETAIN 2 DAYS", "duplicate-clause", "RETAIN 2 DAYS", "remove"),
+    (f"{SELECT} RETAIN 1 DAY WHERE a > 1", "unknown-clause", "WHERE", "before"),
+    (f"{SELECT} INTO", "missing-name", "", "INTO parquet"),
+    (f"{SELECT} INTO parquet OPTIONS (path = out)", "bad-option", "out", OPTIONS),
+    (f"{SELECT} INTO parquet INTO json", "duplicate-clause", "INTO json", "remove"),
+    (f"{SELECT} INTO parquet EMITS EMPTY", "unknown-clause", "EMITS", "did you mean `EMIT`?"),
+]  # fmt: skip
+
+WINDOWS = [
+    ("[]", "missing-range", "[]", "[RANGE 5 MINUTES SLIDE 10 SECONDS]"),
+    ("[SLIDE 1 SECOND]", "missing-range", "[SLIDE 1 SECOND]", "[RANGE 5 MINUTES SLIDE 10 SECONDS]"),
+    ("[RANGE]", "bad-interval", "]", "5 SECONDS"),
+    ("[RANGE 5]", "bad-interval", "]", "units are"),
+    ("[RANGE 5 PARSECS]", "bad-interval", "PARSECS", "units are"),
+    ("[RANGE 5s]", "bad-interval", "5s", "5 SECONDS"),
+    ("[RANGE x]", "bad-interval", "x", "5 SECONDS"),
+    ("[RANGE 'soon']", "bad-interval", "'soon'", "5 SECONDS"),
+    ("[RANGE '5 seconds or so']", "bad-interval", "'5 seconds or so'", "5 SECONDS"),
+    ("[RANGE 0 SECONDS]", "empty-interval", "0 SECONDS", "RANGE 5 SECONDS"),
+    ("[RANGE -5 SECONDS]", "empty-interval", "-5 SECONDS", "RANGE 5 SECONDS"),
+    ("[RANGE 1 MINUTE SLIDE 0 SECONDS]", "empty-interval", "0 SECONDS", "SLIDE 5 SECONDS"),
+    ("[RANGE 1 MONTH]", "calendar-interval", "MONTH", "days"),
+    ("[RANGE '1 year']", "calendar-interval", "'1 year'", "days"),
+    ("[RANGE 0.0000001 SECONDS]", "fractional-microsecond", "0.0000001 SECONDS", "whole microseconds"),
+    ("[RANGE 1.5 MICROSECONDS]", "fractional-microsecond", "1.5 MICROSECONDS", "whole microseconds"),
+    ("[RANGE 99999999999 WEEKS]", "bad-interval", "99999999999 WEEKS", "36,000 years"),
+    ("[RANGE 1 MINUTE SLIDES 1 SECOND]", "syntax", "SLIDES", "did you mean `SLIDE`?"),
+    ("[RANGE 1 MINUTE RANGE 2 MINUTES]", "duplicate-clause", "RANGE", "remove"),
+    ("[ROWS 100]", "not-supported", "ROWS", "RANGE"),
+    ("[1 MINUTE]", "syntax", "1", "RANGE"),
+    ("[RANGE 1 MINUTE", "unclosed-bracket", "[", "`]`"),
+    ("[RANGE 1 MINUTE)", "unclosed-bracket", "[", "`]`"),
+    ("RANGE 1 MINUTE]", "unopened-bracket", "]", "opening"),
+]  # fmt: skip
+
+OTHERS = [
+    ("SELECT a FROM t", "unknown-statement", "SELECT", "CREATE QUERY name AS SELECT"),
+    ("CREATE VIEW v AS SELECT 1", "unknown-statement", "CREATE VIEW", "CREATE STREAM"),
+    ("CREATE QUERRY q AS SELECT 1", "unknown-statement", "CREATE QUERRY", "did you mean `CREATE QUERY`?"),
+    ("CREATE OR REPLACE QUERY q AS SELECT a FROM t", "not-supported", "CREATE OR REPLACE", "leave it out"),
+    ("CREATE QUERY IF NOT EXISTS q AS SELECT a FROM t", "not-supported", "IF NOT EXISTS", "compared"),
+    ("CREATE", "unknown-statement", "CREATE", "CREATE STREAM"),
+    ("hello", "unknown-statement", "hello", "CREATE STREAM"),
+    ("42", "unknown-statement", "42", "CREATE STREAM"),
+    ("DROP QUERY", "missing-name", "", "DROP QUERY name"),
+    ("DROP STREAM t", "unknown-statement", "DROP STREAM", "DROP QUERY"),
+    ("DROP QUERY a, b", "syntax", ",", ";"),
+    ("DROP QUERY IF EXISTS a", "syntax", "EXISTS", ";"),
+    ("SHOW TABLES", "unknown-statement", "SHOW TABLES", "SHOW STREAMS"),
+    ("SHOW", "unknown-statement", "SHOW", "SHOW STREAMS"),
+    ("SHOW QUERIES LIKE 'a'", "syntax", "LIKE", ";"),
+    ("EXPLAIN", "missing-name", "", "EXPLAIN ALL"),
+    ("EXPLAIN a b", "syntax", "b", ";"),
+    ("EXPLAIN SELECT a FROM t", "syntax", "a", ";"),
+    ("DROP QUERY a DROP QUERY b", "missing-semicolon", "a", ";"),
+    ("DROP QUERY 'a", "unclosed-string", "'", "'"),
+    ('DROP QUERY "a', "unclosed-string", '"', '"'),
+    ("DROP QUERY `a", "unclosed-name", "`", "`"),
+    ("DROP QUERY a /* b /* c */", "unclosed-comment", "/*", "*/"),
+]  # fmt: skip
+
+CASES = [
+    *STREAMS,
+    *QUERIES,
+    *((f"{SELECT} {window} WHERE a > 1", *rest) for window, *rest in WINDOWS),
+    *OTHERS,
+]
+
+
+@pytest.mark.parametrize(
+    ("program", "code", "underlined", "help"), CASES, ids=[case[0][:90] for case in CASES]
+)
+def test_error(program: str, code: str, underlined: str, help: str) -> None:
+    with pytest.raises(QueryError) as raised:
+        parse_program(program, "app.sql")
+    error = raised.value
+    assert error.at is not None, error
+    assert (error.at.file, error.at.line, error.at.source) == ("app.sql", 1, program)
+    start = error.at.column - 1
+    assert (error.code, program[start : start + error.at.length].strip()) == (code, underlined), f"\n{error}"
+    assert help in str(error), f"\n{error}"
+
+
+def test_all_errors_of_a_program_come_at_once() -> None:
+    program = """
+CREATE STREAM t (a INTT) TIMESTAMP BY ts DELAY 1 SECOND FROM rate;
+CREATE QUERY good AS SELECT a FROM t;
+CREATE QUERY q AS SELECT a FROM t [RANGE 0 SECONDS]
+CREATE QUERY r AS SELECT FROM t;
+SHOW TABLES;
+"""
+    with pytest.raises(Errors) as raised:
+        parse_program(program)
+    found = [(error.code, error.at.line if error.at else 0) for error in raised.value.errors]
+    assert found == [
+        ("unknown-type", 2),
+        ("empty-interval", 4),
+        ("missing-columns", 5),
+        ("unknown-statement", 6),
+    ]
+
+
+def test_the_whole_message() -> None:
+    with pytest.raises(QueryError) as raised:
+        parse_program("CREATE QUERY q AS\n  SELECT a FROM t [RANGE 1 MONTH]", "app.sql")
+    assert str(raised.value) == (
+        "error[calendar-interval]: RANGE cannot be counted in months\n"
+        "  app.sql:2:28\n"
+        "  2 |   SELECT a FROM t [RANGE 1 MONTH]\n"
+        "    |                            ^^^^^ its length depends on the calendar\n"
+        "  help: use days (24 hours) or weeks"
+    )
+
+
+@pytest.mark.parametrize(
+    "text", ["(" * 2000 + "a" + ")" * 2000, "f(" * 2000 + "a" + ")" * 2000, "-" * 0 + "NOT " * 5000 + "a"]
+)
+def test_deep_nesting_is_refused(text: str) -> None:
+    with pytest.raises(QueryError, match="nested too deeply"):
+        parse_expression(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "a;b",
+     "a ?? b", "a -> b", "a:b", "{'a': 1}", ":a", "?", "@a", "${a}", "a AT TIME ZONE 'x'", "a := 1",
+     "a && b", "a IS JSON", "a IS 5", "a IN ()", "a IN b", "f(a,)", "a BETWEEN 1", "NOT", "a LIKE", "1 +",
+     "a + NOT b", "NOT a IS NULL + b", "a IN (1) + b",
+     "f(x -> )", "a::", "a SIMILAR TO 'b'", "x -> x", "a b"],
+)  # fmt: skip
+def test_what_spark_does_not_read_is_refused(text: str) -> None:
+    with pytest.raises(QueryError):
+        parse_expression(text)
