@@ -19,7 +19,7 @@ import pyarrow.parquet as pq
 
 from weft.engine.sinkoptions import FORMATS, FileOptions, file_options
 from weft.errors import RunError, nearest
-from weft.kernels.columns import arrow_type
+from weft.kernels.arrow import arrow_type
 from weft.lang.parse import parse_program
 from weft.lang.statements import CreateQuery, Sink
 from weft.log.catalog import Catalog, QueryVersion

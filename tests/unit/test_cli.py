@@ -92,23 +92,37 @@ def test_an_error_is_coloured_without_a_change_to_its_text() -> None:
     assert click.style("  help:", fg="cyan", bold=True) in painted
 
 
-@pytest.mark.parametrize("args", [["--help"], ["--version"], ["run", "--help"], ["doctor", "--help"]])
-def test_what_needs_no_spark_does_not_load_it(args) -> None:
+PROGRAM = """
+CREATE STREAM trades (symbol STRING, price DOUBLE, ts TIMESTAMP) TIMESTAMP BY ts DELAY 2 SECONDS FROM rate;
+CREATE QUERY highs AS SELECT symbol, MAX(price) AS high FROM trades [RANGE 1 MINUTE] GROUP BY symbol;
+"""
+
+
+def loaded_by(*args: str) -> set[str]:
+    """The modules that are loaded after the command line has done this."""
     script = (
         "import sys\nfrom weft.cli import cli\n"
-        f"cli({args!r}, standalone_mode=False)\n"
+        f"cli({list(args)!r}, standalone_mode=False)\n"
         "print(*sys.modules, file=sys.stderr)"
     )
-    loaded = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stderr
-    assert not {"pyspark", "pandas"} & set(loaded.split())
+    ran = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    return set(ran.stderr.split())
 
 
 def test_help_loads_no_verb() -> None:
-    script = (
-        "import sys\nfrom weft.cli import cli\ncli(['--help'], standalone_mode=False)\nprint(*sys.modules)"
-    )
-    loaded = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout
-    assert not {"sqlglot", "pyarrow", "numpy", "rich"} & set(loaded.split())
+    assert not {"sqlglot", "pyarrow", "numpy", "rich", "pyspark"} & loaded_by("--help")
+
+
+@pytest.mark.parametrize("verb", ["check", "explain"])
+def test_what_needs_no_spark_loads_neither_spark_nor_arrow(tmp_path, verb) -> None:
+    program = tmp_path / "app.sql"
+    program.write_text(PROGRAM)
+    assert not {"pyspark", "pandas", "pyarrow", "rich"} & loaded_by(verb, str(program))
+
+
+@pytest.mark.parametrize("verb", ["run", "results", "status", "doctor", "demo"])
+def test_a_verb_loads_spark_only_when_it_starts(verb) -> None:
+    assert not {"pyspark", "pandas"} & loaded_by(verb, "--help")
 
 
 def test_python_m_weft_is_weft() -> None:

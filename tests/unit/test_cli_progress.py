@@ -24,6 +24,8 @@ from weft.terminal.progress import Interrupts, Plain, Silent, follow, plain_line
         (figures.count(1_234_567), "1,234,567"),
         (figures.count(12_345_678), "12.3 M"),
         (figures.count(4_200_000_000), "4.2 G"),
+        (figures.many(1, "row"), "1 row"),
+        (figures.many(1234, "query", "queries"), "1,234 queries"),
         (figures.times(5.64), "5.6 x"),
         (figures.times(163.3), "163 x"),
         (figures.size(999), "999 B"),

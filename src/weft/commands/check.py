@@ -8,6 +8,7 @@ import click
 
 from weft.commands.options import home_beside, master_option, program_argument, read
 from weft.session import Session
+from weft.terminal.figures import many
 
 
 @click.command("check")
@@ -27,9 +28,5 @@ def command(program: Path, spark: bool, master: str | None) -> None:
     if spark:
         with session:
             session.check()
-    click.echo(f"{program}: ok, {_many(len(session.program.streams), 'stream', 'streams')}, ", nl=False)
-    click.echo(_many(len(session.program.queries), "query", "queries"))
-
-
-def _many(number: int, one: str, more: str) -> str:
-    return f"{number} {one if number == 1 else more}"
+    streams = many(len(session.program.streams), "stream")
+    click.echo(f"{program}: ok, {streams}, {many(len(session.program.queries), 'query', 'queries')}")

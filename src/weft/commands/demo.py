@@ -105,7 +105,7 @@ def ending(status: Status, seconds: float, home: Path) -> str:
         "Try next:",
         f"  weft results {query} --home {home} --last 10",
         f"  weft explain {shipped()} {query}",
-        f"  cp {shipped()} app.sql     change FROM to your stream; then",
-        "  weft run app.sql",
+        f"  cp {shipped()} app.sql",
+        "  weft run app.sql        after changing FROM to your own stream",
     ]
     return "\n".join(lines)

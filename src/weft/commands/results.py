@@ -63,7 +63,7 @@ def command(
     for piece in _pieces(dataset, shown):
         writer.write(piece)
     if form == "table" and not follow:
-        _say_how_many(dataset, writer.rows)
+        _say_how_many(dataset, writer.rows, asked=rows is not None)
     while follow:
         time.sleep(LOOK)
         new = tail.new()
@@ -78,14 +78,14 @@ def _pieces(dataset: Dataset, rows: int | None) -> Iterable[pa.Table]:
     return [] if found is None else [found]
 
 
-def _say_how_many(dataset: Dataset, shown: int) -> None:
+def _say_how_many(dataset: Dataset, shown: int, asked: bool) -> None:
     there = total(dataset)
     if there == 0:
         click.echo(
             f"no answers of `{dataset.query}` yet; `weft status {dataset.query}` tells what it waits for",
             err=True,
         )
-    elif there is not None and there > shown:
+    elif there is not None and there > shown and not asked:
         click.echo(f"the last {shown:,} of {there:,} rows; --last N shows more", err=True)
 
 

@@ -17,6 +17,11 @@ def count(number: float) -> str:
     return f"{round(number):,}"
 
 
+def many(number: int, one: str, more: str = "") -> str:
+    """`1 row`, `1,234 rows`."""
+    return f"{count(number)} {one if number == 1 else more or one + 's'}"
+
+
 def times(ratio: float) -> str:
     """`5.6 x`; from ten on without fraction."""
     return f"{ratio:,.0f} x" if ratio >= 10 else f"{ratio:.1f} x"

@@ -18,7 +18,7 @@ from typing import Protocol, Self
 import click
 
 from weft.engine.status import Status
-from weft.terminal.figures import clock, count, of_day, span
+from weft.terminal.figures import clock, count, many, of_day, span
 from weft.terminal.pace import Pace, Rates, Totals, lag, troubles, watermark
 from weft.terminal.report import read_status
 
@@ -124,10 +124,10 @@ def plain_line(status: Status, rates: Rates, elapsed: float) -> str:
         reached = f"watermark {of_day(watermark(status))} ({span(behind[0])} behind {behind[1]})"
     parts = [
         clock(elapsed),
-        f"{count(totals.rows)} rows ({count(rates.rows)}/s)",
+        f"{many(totals.rows, 'row')} ({count(rates.rows)}/s)",
         reached,
-        f"{count(totals.windows)} windows",
-        f"{count(totals.answers)} answers ({count(rates.answers)}/s)",
+        many(totals.windows, "window"),
+        f"{many(totals.answers, 'answer')} ({count(rates.answers)}/s)",
     ]
     if status.latency_seconds:
         parts.append(f"latency {span(status.latency_seconds)}")
@@ -157,18 +157,21 @@ def follow(
             finally:
                 interrupts.listen()
             begun = time.monotonic()
-            _show_until_end(running, progress, interrupts, begun, seconds)
-        if interrupts.signal:
-            click.echo("stopping: finishing the batch under way (Ctrl-C again: at once)", err=True)
+            ended = _show_until_end(running, progress, interrupts, begun, seconds)
+        lasted = time.monotonic() - begun
+        if not ended:
+            again = " again" if interrupts.signal else " twice"
+            click.echo(f"stopping: finishing the batch under way (Ctrl-C{again}: at once)", err=True)
         status = running.status()
     finally:
         running.stop()
-    return read_status(running.home) or status, time.monotonic() - begun
+    return read_status(running.home) or status, lasted
 
 
 def _show_until_end(
     running: Running, progress: Progress, interrupts: Interrupts, begun: float, seconds: float | None
-) -> None:
+) -> bool:
+    """Whether the program ended by itself."""
     due = 0.0
     while not interrupts.signal and not running.wait(timeout=POLL):
         elapsed = time.monotonic() - begun
@@ -176,16 +179,16 @@ def _show_until_end(
             due = elapsed - elapsed % progress.every + progress.every
             progress.show(running.status(), elapsed)
         if seconds is not None and elapsed >= seconds:
-            return
+            return False
+    return not interrupts.signal
 
 
 def summary(status: Status, elapsed: float) -> str:
     """What was done, in one line."""
     totals = Totals.of(status)
     text = (
-        f"{count(totals.rows)} rows in {span(elapsed)}: {count(totals.windows)} windows of "
-        f"{len(status.queries)} {'query' if len(status.queries) == 1 else 'queries'} answered with "
-        f"{count(totals.answers)} rows"
+        f"{many(totals.rows, 'row')} in {span(elapsed)}: {many(totals.windows, 'window')} of "
+        f"{many(len(status.queries), 'query', 'queries')} answered with {many(totals.answers, 'row')}"
     )
     for number, what in (
         (totals.late, "late"),
