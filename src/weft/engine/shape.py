@@ -72,18 +72,18 @@ class Shape:
         order, items = columns[: len(self.order)], columns[len(self.order) :]
         rows = np.flatnonzero(kept)
         if self.limit is not None:
-            rows = rows[self._first(table, order, rows)]
+            rows = rows[self._first(table, order, rows, self.limit)]
         answer = pa.table(dict(zip(self._names(), items, strict=True)))
         return (answer if len(rows) == table.num_rows else answer.take(pa.array(rows))), failed
 
     def _first(
-        self, table: pa.Table, order: list[pa.Array], rows: npt.NDArray[np.int64]
+        self, table: pa.Table, order: list[pa.Array], rows: npt.NDArray[np.int64], limit: int
     ) -> npt.NDArray[np.int64]:
         at = pa.array(rows)
         window = table.column("window_end").take(at).cast(pa.int64()).to_numpy()
         keys = [(column.take(at), key.descending, key.nulls_first) for column, key in zip(order, self.order)]
         ties = [table.column(name).take(at).combine_chunks() for name in self.ties]
-        return top(window, keys, ties, self.limit)
+        return top(window, keys, ties, limit)
 
     def _names(self) -> list[str]:
         return [named.name for named in self.named[len(self.named) - self._items() :]]

@@ -70,6 +70,8 @@ def raising(tree: Tree, guard: Guard, type_of: TypeOf) -> Guarded | None:
             return _division(tree, tree.left, tree.right, guard, type_of)
         case exp.Neg() | exp.Abs():
             return _negation(tree, guard, type_of)
+        case exp.Floor() | exp.Ceil() if tree.args.get("decimals") is None:
+            return _whole(tree, guard, type_of)
         case exp.TryCast():
             return None
         case exp.Cast():
@@ -159,6 +161,20 @@ def _negation(tree: Tree, guard: Guard, type_of: TypeOf) -> Guarded | None:
     least = exp.EQ(this=inner.value.copy(), expression=exp.Neg(this=number(-_LEAST[type_])))
     value = exp.If(this=least, true=exp.Null(), false=type(tree)(this=inner.value.copy()))
     return Guarded(value, in_order([inner], least))
+
+
+def _whole(tree: Tree, guard: Guard, type_of: TypeOf) -> Guarded | None:
+    """FLOOR and CEIL of a floating number fail where the result is no bigint; of NaN they are 0."""
+    if type_of(tree.this) not in FRACTIONAL:
+        return None
+    inner = guard(tree.this)
+    limit = exp.cast(exp.Literal.string(repr(2.0**63)), "double")
+    beyond = exp.GTE(this=inner.value.copy(), expression=limit)
+    number_at_all = exp.Not(this=call("ISNAN", inner.value))
+    below = exp.LT(this=inner.value.copy(), expression=exp.Neg(this=limit.copy()))
+    outside = exp.Or(this=exp.And(this=number_at_all, expression=beyond), expression=below)
+    value = exp.If(this=outside, true=exp.Null(), false=type(tree)(this=inner.value.copy()))
+    return Guarded(value, in_order([inner], outside))
 
 
 def _cast(tree: Tree, what: Tree, to: exp.DataType, guard: Guard, type_of: TypeOf) -> Guarded:

@@ -14,6 +14,8 @@ from weft.plan.nodes import Aggregation
 from weft.share.nodes import Op, Partial
 from weft.share.parts import conjunction
 
+Params = tuple[float | int | tuple[float, ...], ...]
+
 _SMALL = {"tinyint", "smallint", "int"}
 _DIRECT = {
     "min": Op.MIN,
@@ -92,24 +94,31 @@ def _by_extra_key(call: Aggregation, where: Expr | None) -> Recipe:
         return Recipe((present,), arg)
     if call.function == "approx_percentile":
         return Recipe(
-            (present,), parse_expression(sketches.histogram_bucket(arg.sql, type_, _accuracy(call)))
+            (present,), parse_expression(sketches.histogram_bucket(arg.sql, type_, accuracy(call.params)))
         )
-    precision = sketches.precision_for(_deviation(call))
+    precision = sketches.precision_for(deviation(call.params))
     rho = parse_expression(sketches.hll_rho(arg.sql, precision))
     register = parse_expression(sketches.hll_register(arg.sql, precision))
     return Recipe((present, Partial(Op.MAX, rho, where=where, type="int")), register)
 
 
-def _accuracy(call: Aggregation) -> int:
-    value = call.params[1] if len(call.params) > 1 else 10_000
+def accuracy(params: Params) -> int:
+    """The accuracy asked of approx_percentile; Spark's own default."""
+    value = params[1] if len(params) > 1 else 10_000
     assert isinstance(value, int)
     return value
 
 
-def _deviation(call: Aggregation) -> float:
-    value = call.params[0] if call.params else 0.05
+def deviation(params: Params) -> float:
+    """The relative standard deviation allowed to approx_count_distinct; Spark's own default."""
+    value = params[0] if params else 0.05
     assert isinstance(value, float | int)
     return float(value)
+
+
+def shares(params: Params) -> float | tuple[float, ...]:
+    """The percentage, or percentages, asked of approx_percentile."""
+    return params[0]
 
 
 def _not_null(arg: Expr) -> Expr:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+
 from sqlglot import exp
 
 from weft.lang.dialect import Weft
