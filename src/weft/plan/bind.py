@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from weft.errors import Place, QueryError, nearest
+from weft.errors import Errors, Place, QueryError, nearest
 from weft.lang.statements import ColumnDef, CreateQuery, CreateStream, DropQuery, Explain, Expr, Statement
 from weft.plan.bind_query import bind_query
 from weft.plan.nodes import Column, Program, Query, Stream
@@ -20,12 +20,13 @@ from weft.plan.scope import Scope, names_in, resolve
 def bind_program(statements: Iterable[Statement], types: Mapping[str, str] | None = None) -> Program:
     """All that the statements declare, bound; raises Errors with all that is wrong.
 
-    `types` tells the types of the expressions that `open_expressions` listed, by their text.
+    `types` tells the types of the expressions that `open_expressions` listed, filed by `type_key`.
     """
     statements, told, problems = tuple(statements), types or {}, Problems()
     streams = _bind_streams(statements, told, problems)
     queries = _bind_queries(statements, streams, told, problems)
-    problems.raise_any()
+    if problems.found:
+        raise Errors(problems.found)
     return Program(tuple(stream for stream in streams.values() if stream), queries)
 
 

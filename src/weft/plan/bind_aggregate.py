@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from weft.errors import QueryError
@@ -21,7 +21,6 @@ from weft.plan.rows import Rows, refuse_aggregates, refuse_window_columns
 from weft.plan.scope import WINDOW_COLUMNS, column, resolve
 from weft.plan.show import show_aggregation
 from weft.plan.types import infer
-
 
 _WINDOW_ITEMS = tuple(Named(name, expr(column(name)), "timestamp") for name in WINDOW_COLUMNS)
 
@@ -45,7 +44,7 @@ def bind_aggregate(statement: CreateQuery, rows: Rows, items: Sequence[Meant], w
     )
     if where is not None:
         plan = Filter(plan, where, where.place)
-    above = _Above(Aggregate(plan, keys, grouping.aggregations, select.place), rows.told)
+    above = _Above(Aggregate(plan, keys, grouping.aggregations, select.place), rows)
     return _bind_above(
         statement, above, [item.name for item in items], [one for one in lifted if one], having,
         tuple(key for key in order if key),
@@ -57,13 +56,13 @@ class _Above:
     """What is known of types above an Aggregate."""
 
     aggregate: Aggregate
-    told: Mapping[str, str]
+    rows: Rows
 
     def type(self, source: Expr) -> str | None:
         found = infer(source.tree, above_types(self.aggregate))
         if found is None:
             row = stand_in(source, self.aggregate)
-            found = self.told.get(row.sql) if row is not None else None
+            found = self.rows.told_of(row) if row is not None else None
         return found
 
     def check(self, source: Expr) -> None:

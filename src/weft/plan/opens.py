@@ -11,6 +11,7 @@ from weft.lang.expressions import expr
 from weft.lang.statements import Expr
 from weft.plan.aggregates import SAME_TYPE
 from weft.plan.nodes import Aggregate, Filter, Plan, Program, Project, Scan, Stream, Top, Window
+from weft.plan.rows import type_key
 from weft.plan.scope import WINDOW_COLUMNS
 from weft.plan.tree import walk
 from weft.plan.types import infer
@@ -56,14 +57,14 @@ def open_expressions(
 ) -> Mapping[str, tuple[Expr, ...]]:
     """Per stream the expressions whose type is neither known nor in `types`, each over single rows of it.
 
-    What stands above an aggregate is listed once the types of the aggregates are known: bind again with the
-    types found so far, until nothing is open.
+    `types` is filed by `type_key`. What stands above an aggregate is listed once the types of the aggregates
+    are known: bind again with the types found so far, until nothing is open.
     """
     told = types or {}
     found: dict[str, dict[str, Expr]] = {stream.name: {} for stream in program.streams}
     for stream in program.streams:
         for source in (*_open_columns(stream), *_open_in_queries(program, stream)):
-            if source.sql not in told:
+            if type_key(stream.name, source) not in told:
                 found[stream.name][source.sql] = source
     return {name: tuple(sources.values()) for name, sources in found.items() if sources}
 

@@ -18,6 +18,11 @@ from weft.plan.scope import WINDOW_COLUMNS, Scope
 from weft.plan.types import infer
 
 
+def type_key(stream: str, source: Expr) -> str:
+    """How types that Spark tells are filed: the same text may have another type over another stream."""
+    return f"{stream}: {source.sql}"
+
+
 @dataclass(frozen=True, slots=True)
 class Rows:
     """The columns that row expressions speak of, and what Spark told of types that we cannot tell."""
@@ -26,7 +31,11 @@ class Rows:
     told: Mapping[str, str] = field(default_factory=dict)
 
     def type(self, source: Expr) -> str | None:
-        return infer(source.tree, self.scope.types) or self.told.get(source.sql)
+        return infer(source.tree, self.scope.types) or self.told_of(source)
+
+    def told_of(self, source: Expr) -> str | None:
+        """What Spark told of the type of a row expression."""
+        return self.told.get(type_key(self.scope.stream, source))
 
     def check(self, source: Expr) -> None:
         """Raise what is wrong with the calls and types of a resolved expression."""

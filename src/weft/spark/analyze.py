@@ -9,31 +9,37 @@ from pyspark.errors import AnalysisException, ParseException, PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
 from weft.errors import Errors, QueryError, WeftError
-from weft.lang.statements import Expr
+from weft.lang.statements import Expr, Statement
 from weft.plan.bind import bind_program
 from weft.plan.nodes import Aggregate, Filter, Program, Project, Scan, Stream, Top
 from weft.plan.opens import open_expressions, stand_in
+from weft.plan.rows import type_key
 from weft.plan.tree import walk
 from weft.spark.sources import open_stream
 from weft.spark.sql import quoted
 
 
 def analyze(spark: SparkSession, program: Program) -> dict[str, str]:
-    """The types of all expressions of `program` that are open, by their text.
+    """The types of all expressions of `program` that are open, filed by `type_key`.
 
     Every expression is shown to Spark, the open ones first, for the types of others rest on them. All that is
     wrong is raised together.
     """
     types: dict[str, str] = {}
-    statements = [*(s.statement for s in program.streams), *(q.statement for q in program.queries)]
-    typed = program
-    while opened := open_expressions(typed, types):
+    statements: list[Statement] = [
+        *(s.statement for s in program.streams),
+        *(q.statement for q in program.queries),
+    ]
+    typed, errors, told = program, list[WeftError](), True
+    while told and not errors and (opened := open_expressions(typed, types)):
         found = _types(spark, typed, opened)
+        told = len(found) == sum(map(len, opened.values()))
         types |= found
-        if len(found) < sum(map(len, opened.values())):
-            break
-        typed = bind_program(statements, types)
-    errors = list(_errors(spark, typed))
+        try:
+            typed = bind_program(statements, types)
+        except Errors as refused:
+            errors += refused.errors
+    errors += _errors(spark, typed)
     if errors:
         raise Errors(errors)
     return types
@@ -57,20 +63,21 @@ def _types(spark: SparkSession, program: Program, opened: Mapping[str, tuple[Exp
         stream = program.stream(name)
         computed = {made.expr.sql for made in stream.statement.columns if made.expr is not None}
         own = [source for source in sources if source.sql in computed]
-        found |= _types_over(_rows_read(spark, stream), own)
+        told = _types_over(_rows_read(spark, stream), own)
         rows = _rows(spark, stream)
-        found |= {} if rows is None else _types_over(rows, [s for s in sources if s.sql not in computed])
+        told |= {} if rows is None else _types_over(rows, [s for s in sources if s.sql not in computed])
+        found |= {type_key(name, source): type_ for source, type_ in told.items()}
     return found
 
 
-def _types_over(rows: DataFrame, sources: list[Expr]) -> dict[str, str]:
+def _types_over(rows: DataFrame, sources: list[Expr]) -> dict[Expr, str]:
     try:
         fields = rows.selectExpr(*(source.sql for source in sources)).schema.fields
-        return {source.sql: field.dataType.simpleString() for source, field in zip(sources, fields)}
+        return {source: field.dataType.simpleString() for source, field in zip(sources, fields)}
     except PySparkException:
         if len(sources) <= 1:
             return {}
-        return {sql: type_ for source in sources for sql, type_ in _types_over(rows, [source]).items()}
+        return {one: type_ for source in sources for one, type_ in _types_over(rows, [source]).items()}
 
 
 def _errors(spark: SparkSession, program: Program) -> Iterator[QueryError]:

@@ -26,7 +26,7 @@ def test_what_only_spark_can_tell() -> None:
 
 def test_types_that_spark_told_are_taken() -> None:
     select = f"SELECT tags[0] AS tag, MAX(tags[1]) AS m FROM trades {WINDOW} GROUP BY tags[0]"
-    types = {"tags[0]": "string", "tags[1]": "string"}
+    types = {"trades: tags[0]": "string", "trades: tags[1]": "string"}
     bound = query(select, types)
     assert [column.type for column in schema(bound.plan)] == ["timestamp", "timestamp", "string", "string"]
     assert aggregate_of(bound.plan).aggregations[0].arg_types == ("string",)
@@ -37,7 +37,10 @@ def test_what_stands_above_aggregates_is_told_in_terms_of_rows() -> None:
                FROM trades {WINDOW}"""
     bound = program(text)
     assert texts(bound) == ["SPLIT(symbol, ',')", "ARRAY(CAST(NULL AS BIGINT))"]
-    types = {"SPLIT(symbol, ',')": "array<string>", "ARRAY(CAST(NULL AS BIGINT))": "array<bigint>"}
+    types = {
+        "trades: SPLIT(symbol, ',')": "array<string>",
+        "trades: ARRAY(CAST(NULL AS BIGINT))": "array<bigint>",
+    }
     again = program(text, types)
     assert [column.type for column in schema(again.queries[0].plan)][2:] == ["array<string>", "array<bigint>"]
     assert texts(again, types) == []
@@ -47,7 +50,7 @@ def test_what_depends_on_an_unknown_sum_waits() -> None:
     text = f"CREATE QUERY q AS SELECT array(SUM(element_at(map('a', 1), symbol))) AS s FROM trades {WINDOW}"
     first = texts(program(text))
     assert first == ["ELEMENT_AT(MAP('a', 1), symbol)"]
-    types = {first[0]: "int"}
+    types = {f"trades: {first[0]}": "int"}
     assert texts(program(text, types), types) == ["ARRAY(CAST(NULL AS BIGINT))"]
 
 
@@ -62,7 +65,8 @@ def test_computed_columns_are_told_in_terms_of_columns_that_are_read() -> None:
                 TIMESTAMP BY ts DELAY 1 SECOND FROM rate"""
     bound = bind_program(parse_program(stream))
     assert [source.sql for source in open_expressions(bound)["t"]] == ["tags[0]", "CONCAT(tags[0], '!')"]
-    told = bind_program(parse_program(stream), {"tags[0]": "string", "CONCAT(tags[0], '!')": "string"})
+    types = {"t: tags[0]": "string", "t: CONCAT(tags[0], '!')": "string"}
+    told = bind_program(parse_program(stream), types)
     assert [column.type for column in told.streams[0].columns] == [
         "array<string>",
         "timestamp",
@@ -71,7 +75,13 @@ def test_computed_columns_are_told_in_terms_of_columns_that_are_read() -> None:
     ]
 
 
-def test_streams_are_kept_apart() -> None:
-    other = STREAM.replace("trades", "orders")
-    bound = program(other + "CREATE QUERY q AS SELECT tags[0] AS t FROM orders")
-    assert list(open_expressions(bound)) == ["orders"]
+def test_one_text_may_have_a_type_for_each_stream() -> None:
+    other = STREAM.replace("trades", "orders").replace("ARRAY<STRING>", "ARRAY<INT>")
+    text = f"""{other} CREATE QUERY a AS SELECT tags[0] AS t FROM orders;
+               CREATE QUERY b AS SELECT tags[0] AS t FROM trades"""
+    opened = open_expressions(program(text))
+    assert {stream: [one.sql for one in sources] for stream, sources in opened.items()} == {
+        "trades": ["tags[0]"], "orders": ["tags[0]"],
+    }  # fmt: skip
+    bound = program(text, {"trades: tags[0]": "string", "orders: tags[0]": "int"})
+    assert [schema(one.plan)[0].type for one in bound.queries] == ["int", "string"]
