@@ -22,7 +22,7 @@ _NOT_YET = {
         "unnest before the rows reach weft",
     ),
     "nondeterministic": (
-        "`{}` gives another value each time it is evaluated",
+        "`{}` may give another value each time it is evaluated",
         "an answer must come out the same after a restart: take the value from a column of the stream",
     ),
 }

@@ -12,7 +12,7 @@ from weft.lang.expressions import expr
 from weft.lang.statements import Expr, Item, Select
 from weft.plan.coercion import number_text
 from weft.plan.problems import Problems
-from weft.plan.scope import WINDOW_COLUMNS, Aliases, Scope, column, resolve
+from weft.plan.scope import Aliases, Scope, column, resolve
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +58,6 @@ def _bind_item(item: Item, select: Select, scope: Scope, before: Aliases) -> tup
     if isinstance(tree, exp.Star) or (isinstance(tree, exp.Column) and isinstance(tree.this, exp.Star)):
         return _expand_star(tree, select, scope, item.expr.place or select.place)
     meant = resolve(item.expr, scope, before)
-    _check_window_name(item, meant)
     return (Meant(item.alias or _name(meant), item.alias, meant),)
 
 
@@ -85,18 +84,6 @@ def _expand_star(tree: exp.Expr, select: Select, scope: Scope, place: Place | No
             help="name the group keys and aggregates that you want",
         )
     return tuple(Meant(found.name, None, expr(column(found.name, place), place)) for found in scope.columns)
-
-
-def _check_window_name(item: Item, meant: Expr) -> None:
-    """`window_end AS window_start` would be a lie in every answer."""
-    alias = (item.alias or "").lower()
-    if alias in WINDOW_COLUMNS and meant.sql != alias:
-        raise QueryError(
-            "reserved-name",
-            f"`{item.alias}` is a column of every answer that has a window",
-            at=item.expr.place,
-            help="choose another alias",
-        )
 
 
 def _check_names(items: Sequence[Meant], problems: Problems) -> None:

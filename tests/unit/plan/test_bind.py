@@ -58,6 +58,11 @@ def test_arguments_that_cannot_be_null_count_rows() -> None:
     assert [(one.function, one.args, one.filter) for one in made] == [("count_star", (), None)]
 
 
+def test_values_of_every_type_can_be_counted() -> None:
+    (made,) = aggregations("COUNT(tags) AS n")
+    assert (made.function, made.arg_types, made.type) == ("count", ("array<string>",), "bigint")
+
+
 def test_a_quoted_name_is_found() -> None:
     stream = (
         "CREATE STREAM t (`group` INT, `a b` INT, ts TIMESTAMP) TIMESTAMP BY ts DELAY 1 SECOND FROM rate;"
