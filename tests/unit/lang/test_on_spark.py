@@ -10,7 +10,7 @@ from pyspark.sql import DataFrame, SparkSession
 from sqlglot import exp
 
 from weft.lang.dialect import Weft
-from weft.lang.expressions import LEVELS
+from weft.lang.expressions import LEVELS, expr
 from weft.lang.parse import parse_expression
 
 TOGETHER = 40  # expressions in one query
@@ -75,3 +75,22 @@ def test_meaning_survives(one: SparkSession, batch: list[str]) -> None:
         if (types[i], values[i]) != (types[i + 1], values[i + 1])
     ]
     assert not wrong, "\n".join(wrong)
+
+
+@pytest.mark.spark
+def test_every_character_survives_in_a_literal(one: SparkSession) -> None:
+    texts = [chr(code) for code in (*range(0, 0x100), 0x2603, 0x1F600)]
+    texts += [f"\\{text}" for text in texts] + [
+        "a\\'b",
+        "''",
+        "\\u0041",
+        "\\101",
+        "%_\\%\\_",
+        "--",
+        "/*",
+        ";",
+    ]
+    literals = [expr(exp.Literal.string(text)).sql for text in texts]
+    assert [parse_expression(literal).tree.this for literal in literals] == texts
+    found = query(one, [f"hex({literal})" for literal in literals]).collect()[0]
+    assert list(found) == [text.encode().hex().upper() for text in texts]
