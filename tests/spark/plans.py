@@ -37,9 +37,14 @@ def stream(
 
 
 def partial(
-    op: Op, arg: str | None = None, type_: str | None = None, *, by: str | None = None, where: str | None = None,
+    op: Op,
+    arg: str | None = None,
+    type_: str | None = None,
+    *,
+    by: str | None = None,
+    where: str | None = None,
     by_type: str | None = None,
-) -> Partial:  # fmt: skip
+) -> Partial:
     parse = parse_expression
     return Partial(op, arg and parse(arg), by and parse(by), where and parse(where), type_, by_type)
 

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import math
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol, cast
 
 import pyarrow as pa
 import pytest
 
 from tests.spark.plans import TRADES, feed, partial, plan, stream
+from weft.engine.rowcells import row_cells
 from weft.lang.parse import parse_expression
 from weft.share.nodes import Edges, Guard, Op, StreamPlan
-from weft.spark.level1 import collect, level1
+from weft.spark.level1 import collect, level1, small_rows
 from weft.spark.sql import AHEAD, BROKEN, CELL, NO_TIME, UNWANTED, key_layout
 
 if TYPE_CHECKING:
@@ -43,8 +44,31 @@ def cells(table: pa.Table, *columns: str) -> dict[tuple[Any, ...], Any]:
     return found
 
 
-def run(rows: DataFrame, of: StreamPlan, now: int | None = None, watermark: int | None = None) -> pa.Table:
+class Run(Protocol):
+    def __call__(
+        self, rows: DataFrame, of: StreamPlan, now: int | None = None, watermark: int | None = None
+    ) -> pa.Table: ...
+
+
+def in_spark(
+    rows: DataFrame, of: StreamPlan, now: int | None = None, watermark: int | None = None
+) -> pa.Table:
     return collect(level1(rows, of, now, watermark))
+
+
+def in_one_task(
+    rows: DataFrame, of: StreamPlan, now: int | None = None, watermark: int | None = None
+) -> pa.Table:
+    return collect(level1(rows, of, now, watermark, small=True))
+
+
+def here(rows: DataFrame, of: StreamPlan, now: int | None = None, watermark: int | None = None) -> pa.Table:
+    return row_cells(collect(small_rows(rows, of, now)), of, watermark)
+
+
+@pytest.fixture(params=[in_spark, in_one_task, here])
+def run(request: pytest.FixtureRequest) -> Run:
+    return cast(Run, request.param)
 
 
 ROWS = [
@@ -56,8 +80,7 @@ ROWS = [
 ]
 
 
-@pytest.mark.parametrize("small", [False, True])
-def test_counts_and_sums_by_slice_and_key(spark: SparkSession, small: bool) -> None:
+def test_counts_and_sums_by_slice_and_key(spark: SparkSession, run: Run) -> None:
     of = plan(
         stream(TRADES),
         feed(
@@ -68,7 +91,7 @@ def test_counts_and_sums_by_slice_and_key(spark: SparkSession, small: bool) -> N
             partial(Op.SUM_LONG, "qty", "bigint"),
         ),
     )
-    table = collect(level1(batch(spark, ROWS), of, None, None, small=small))
+    table = run(batch(spark, ROWS), of)
     assert cells(table, "f0_p0", "f0_p1", "f0_p2", "f0_p3_hi", "f0_p3_lo") == {
         (0, "A"): (2, 2, 40.0, 0, 3),
         (1, "A"): (1, 0, None, 0, 4),
@@ -79,7 +102,7 @@ def test_counts_and_sums_by_slice_and_key(spark: SparkSession, small: bool) -> N
     assert max(table["max_ts"].to_pylist()) == 1_999_999
 
 
-def test_long_sums_are_exact_at_the_ends_of_the_range(spark: SparkSession) -> None:
+def test_long_sums_are_exact_at_the_ends_of_the_range(spark: SparkSession, run: Run) -> None:
     least, most = -(2**63), 2**63 - 1
     of = plan(stream(TRADES), feed([], partial(Op.SUM_LONG, "qty", "bigint")))
     table = run(batch(spark, [("A", 1.0, n, 0) for n in (least, least, most, -1)]), of)
@@ -87,7 +110,7 @@ def test_long_sums_are_exact_at_the_ends_of_the_range(spark: SparkSession) -> No
     assert high * 2**32 + low == 2 * least + most - 1
 
 
-def test_extremes_rank_nan_highest_and_know_one_zero(spark: SparkSession) -> None:
+def test_extremes_rank_nan_highest_and_know_one_zero(spark: SparkSession, run: Run) -> None:
     of = plan(
         stream(TRADES),
         feed(["symbol"], partial(Op.MIN, "price", "double"), partial(Op.MAX, "price", "double")),
@@ -100,13 +123,13 @@ def test_extremes_rank_nan_highest_and_know_one_zero(spark: SparkSession) -> Non
     assert found[(0, "C")] == (-INF, -INF)
 
 
-def test_float_keys_zero_and_minus_zero_are_one_group(spark: SparkSession) -> None:
+def test_float_keys_zero_and_minus_zero_are_one_group(spark: SparkSession, run: Run) -> None:
     of = plan(stream(TRADES), feed(["price"], partial(Op.COUNT), types=["double"]))
     found = cells(run(batch(spark, [("A", 0.0, 0, 0), ("A", -0.0, 0, 0)]), of), "f0_p0")
     assert found == {(0, 0.0): 2}
 
 
-def test_moments(spark: SparkSession) -> None:
+def test_moments(spark: SparkSession, run: Run) -> None:
     of = plan(stream(TRADES), feed([], partial(Op.MOMENTS, "price", "double", where="symbol = 'A'")))
     rows = [("A", x, 0, 0) for x in (2.0, 4.0, 9.0, None)] + [("B", 100.0, 0, 0), ("B", 1.0, 0, SECOND)]
     found = cells(run(batch(spark, rows), of), "f0_p0_n", "f0_p0_mean", "f0_p0_m2")
@@ -116,7 +139,7 @@ def test_moments(spark: SparkSession) -> None:
     assert found[(1,)] == (0, None, None)
 
 
-def test_first_last_and_extremes_by_another_column(spark: SparkSession) -> None:
+def test_first_last_and_extremes_by_another_column(spark: SparkSession, run: Run) -> None:
     of = plan(
         stream(TRADES),
         feed(
@@ -136,12 +159,12 @@ def test_first_last_and_extremes_by_another_column(spark: SparkSession) -> None:
     assert found == (10, None, 30, 9.0, 1, "B", 5, "D")
 
 
-def test_a_partial_without_rows_is_absent(spark: SparkSession) -> None:
+def test_a_partial_without_rows_is_absent(spark: SparkSession, run: Run) -> None:
     of = plan(stream(TRADES), feed([], partial(Op.MIN_BY, "price", by="qty", where="symbol = 'X'")))
     assert cells(run(batch(spark, ROWS[:2]), of), "f0_p0_by", "f0_p0_val") == {(0,): (None, None)}
 
 
-def test_decimal_sums_are_wide(spark: SparkSession) -> None:
+def test_decimal_sums_are_wide(spark: SparkSession, run: Run) -> None:
     of = plan(
         stream({"d": "decimal(10,2)", "ts": "timestamp"}),
         feed([], partial(Op.SUM_DECIMAL, "d", "decimal(10,2)")),
@@ -152,7 +175,7 @@ def test_decimal_sums_are_wide(spark: SparkSession) -> None:
     assert cells(table, "f0_p0") == {(0,): Decimal("100000000.00")}
 
 
-def test_a_condition_guards_its_argument(spark: SparkSession) -> None:
+def test_a_condition_guards_its_argument(spark: SparkSession, run: Run) -> None:
     of = plan(
         stream(TRADES),
         feed(
@@ -165,7 +188,7 @@ def test_a_condition_guards_its_argument(spark: SparkSession) -> None:
     assert found == {(0,): (4, 4)}
 
 
-def test_slices_before_1970_and_at_uneven_edges(spark: SparkSession) -> None:
+def test_slices_before_1970_and_at_uneven_edges(spark: SparkSession, run: Run) -> None:
     rows = [("A", 1.0, 1, us) for us in (-1, -SECOND, 0, 2_999_999, 3_000_000, 3_500_000, 5_000_000)]
     uniform = plan(stream(TRADES), feed([], partial(Op.COUNT)))
     assert cells(run(batch(spark, rows), uniform), "f0_p0") == {(-1,): 2, (0,): 1, (2,): 1, (3,): 2, (5,): 1}
@@ -174,7 +197,7 @@ def test_slices_before_1970_and_at_uneven_edges(spark: SparkSession) -> None:
     assert cells(run(batch(spark, rows), uneven), "f0_p0") == {(-3,): 2, (0.5,): 1, (0,): 1, (3,): 3}
 
 
-def test_status_of_rows(spark: SparkSession) -> None:
+def test_status_of_rows(spark: SparkSession, run: Run) -> None:
     schema = "symbol STRING, price DOUBLE, qty BIGINT, _weft_corrupt STRING, us BIGINT"
     rows = [
         ("A", 1.0, 1, None, 5),
@@ -196,14 +219,14 @@ def test_status_of_rows(spark: SparkSession) -> None:
     assert AHEAD not in without_clock["status"].to_pylist()
 
 
-def test_guards_count_the_rows_that_fail(spark: SparkSession) -> None:
+def test_guards_count_the_rows_that_fail(spark: SparkSession, run: Run) -> None:
     guard = Guard("ratio", parse_expression("qty = 0"), "division by zero")
     of = plan(stream(TRADES), feed(["symbol"], partial(Op.COUNT)), guards=[guard], wanted="symbol <> 'B'")
     rows = [("A", 1.0, 0, 0), ("B", 1.0, 0, 0), ("A", 1.0, 1, 0), ("A", 1.0, 0, None)]
     assert sum(run(batch(spark, rows), of)["e0"].to_pylist()) == 2
 
 
-def test_several_roots_count_rows_once(spark: SparkSession) -> None:
+def test_several_roots_count_rows_once(spark: SparkSession, run: Run) -> None:
     of = plan(
         stream(TRADES),
         feed(["symbol"], partial(Op.SUM_FLOAT, "price", "double")),
@@ -222,27 +245,27 @@ def test_several_roots_count_rows_once(spark: SparkSession) -> None:
     assert third == {(0, "A"): 30.0, (SECOND, "A"): None, (SECOND, "B"): 5.0, (0, None): 7.0}
 
 
-def test_no_feeds_still_gives_the_counts(spark: SparkSession) -> None:
+def test_no_feeds_still_gives_the_counts(spark: SparkSession, run: Run) -> None:
     table = run(batch(spark, [*ROWS, ("A", 1.0, 1, None)]), plan(stream(TRADES)))
     counted = {row["status"]: (row["rows"], row["max_ts"]) for row in table.to_pylist()}
     assert counted == {UNWANTED: (5, 1_999_999), NO_TIME: (1, None)}
 
 
-def test_an_empty_batch_gives_an_empty_table(spark: SparkSession) -> None:
+def test_an_empty_batch_gives_an_empty_table(spark: SparkSession, run: Run) -> None:
     of = plan(stream(TRADES), feed(["symbol"], partial(Op.COUNT)))
     table = run(batch(spark, ROWS).limit(0), of)
     assert table.num_rows == 0
     assert {"feed", "status", "slice", "g0", "f0_p0", "rows", "max_ts", "late"} <= set(table.column_names)
 
 
-def test_columns_may_have_any_name(spark: SparkSession) -> None:
+def test_columns_may_have_any_name(spark: SparkSession, run: Run) -> None:
     rows = batch(spark, [("A", "B", "C", 0)], "g0 STRING, feed STRING, `a b` STRING, us BIGINT")
     declared = stream({"g0": "string", "feed": "string", "a b": "string", "ts": "timestamp"})
     of = plan(declared, feed(["feed", "`a b`"], partial(Op.MAX, "g0", "string")))
     assert cells(run(rows, of), "f0_p0") == {(0, "B", "C"): "A"}
 
 
-def test_the_clock_is_the_one_given(spark: SparkSession) -> None:
+def test_the_clock_is_the_one_given(spark: SparkSession, run: Run) -> None:
     when = "ts > current_timestamp() - INTERVAL 10 SECONDS AND symbol <> 'CURRENT_TIMESTAMP()'"
     of = plan(stream(TRADES), feed([], partial(Op.COUNT, where=when)))
     rows = batch(spark, [("A", 1.0, 1, 95 * SECOND), ("A", 1.0, 1, 85 * SECOND)])

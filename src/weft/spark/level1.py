@@ -14,7 +14,7 @@ import pyarrow as pa
 from pyspark.sql import DataFrame
 
 from weft.share.nodes import StreamPlan
-from weft.spark.rowsql import bad_rows_sql, standing_sql
+from weft.spark.rowsql import bad_rows_sql, rows_sql, standing_sql
 from weft.spark.sql import CORRUPT, level1_sql
 
 _views = count()
@@ -29,6 +29,14 @@ def level1(
     """
     batch = batch.coalesce(1) if small else batch
     return over_batch(batch, level1_sql(plan, "{batch}", CORRUPT in batch.columns, now, watermark))
+
+
+def small_rows(batch: DataFrame, plan: StreamPlan, now: int | None) -> DataFrame:
+    """The rows of a small batch with every expression evaluated, for `engine.rowcells` to aggregate.
+
+    One job without shuffle or aggregation gives all that `level1` and `standing` would need two for.
+    """
+    return over_batch(batch, rows_sql(plan, "{batch}", CORRUPT in batch.columns, now))
 
 
 def collect(cells: DataFrame) -> pa.Table:

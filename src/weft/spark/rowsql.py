@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from weft.plan.nodes import Project
 from weft.share.nodes import Standing, StreamPlan
+from weft.share.rowcolumns import RowColumns, Value, row_columns
 from weft.spark.sql import (
     AHEAD,
     BROKEN,
@@ -13,12 +14,17 @@ from weft.spark.sql import (
     IS_VALID,
     NO_TIME,
     PLACE,
+    SLICE,
+    STATUS,
     TIME,
     at_time,
     code,
+    derive,
+    one_zero,
     parameter,
     place,
     quoted,
+    select,
     text,
 )
 
@@ -28,6 +34,33 @@ _REASONS = {
     BROKEN: "the record could not be parsed",
 }
 _LATE = "the row is later than DELAY allows"
+
+
+def rows_sql(plan: StreamPlan, source: str, corrupt: bool, now: int | None) -> str:
+    """Every row with all that level 1 and the standing filters need of it, one column for each expression.
+
+    `status, slice, time, g<i>, w<i>, v<i>, e<i>`, and for standing filters `q<i>` and `s<i>_<j>`.
+    """
+    columns = row_columns(plan)
+    made = [STATUS, SLICE, f"{TIME} AS time"]
+    made += [f"_weft_g{at} AS g{at}" for at in range(len(columns.keys))]
+    made += [f"_weft_w{at} AS w{at}" for at in range(len(columns.wheres))]
+    made += [f"{_value(value, columns)} AS v{at}" for at, value in enumerate(columns.values)]
+    made += [f"({IS_VALID} AND ({guard.fails.sql})) AS e{at}" for at, guard in enumerate(plan.guards)]
+    for at, standing in enumerate(plan.standing):
+        wants = _wants(standing)
+        made.append(f"({wants}) AS q{at}")
+        made += [f"CASE WHEN {wants} THEN {item} END AS s{at}_{i}" for i, item in enumerate(_items(standing))]
+    return at_time(now, select(made, derive(plan, columns, source, corrupt, now)))
+
+
+def _value(value: Value, columns: RowColumns) -> str:
+    """The argument; evaluated only where a partial takes it, for it may fail elsewhere."""
+    sql = one_zero(f"({value.sql})", value.type)
+    if value.wheres is None or value.sql.isidentifier():
+        return sql
+    wheres = " OR ".join(f"_weft_w{columns.wheres.index(where)}" for where in value.wheres)
+    return f"CASE WHEN {wheres} THEN {sql} END"
 
 
 def bad_rows_sql(
@@ -65,7 +98,7 @@ def _finding(query: str | None, reason: str) -> str:
 
 def standing_sql(plan: StreamPlan, source: str, corrupt: bool, now: int | None) -> str:
     """For every row of `source` and standing filter that wants it: the filter's number and columns."""
-    wants = ", ".join(_wants(at, standing) for at, standing in enumerate(plan.standing))
+    wants = ", ".join(f"CASE WHEN {_wants(s)} THEN {at} END" for at, s in enumerate(plan.standing))
     placed = place(plan, source, corrupt, now)
     inner = f"SELECT *, explode(array_compact(array({wants}))) AS _weft_q FROM ({placed})"
     columns = [
@@ -76,9 +109,8 @@ def standing_sql(plan: StreamPlan, source: str, corrupt: bool, now: int | None) 
     return at_time(now, f"SELECT _weft_q AS q, {', '.join(columns)} FROM ({inner})")
 
 
-def _wants(at: int, standing: Standing) -> str:
-    condition = IS_VALID if standing.where is None else f"{IS_VALID} AND ({standing.where.sql})"
-    return f"CASE WHEN {condition} THEN {at} END"
+def _wants(standing: Standing) -> str:
+    return IS_VALID if standing.where is None else f"{IS_VALID} AND ({standing.where.sql})"
 
 
 def _items(standing: Standing) -> list[str]:

@@ -21,6 +21,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from weft.share.nodes import Edges, Op, Partial, StreamPlan
+from weft.share.rowcolumns import RowColumns, row_columns
 
 CELL, UNWANTED, NO_TIME, AHEAD, BROKEN = range(5)
 """Status of a group: cells; valid rows no aggregate query wants; rows that cannot be taken, and why."""
@@ -34,12 +35,14 @@ PLACE = "_weft_s"
 _FLOOR = -9_000_000_000_000_000_000  # less a status: below every slice that a timestamp can fall into
 IS_CELL = f"{PLACE} >= {_FLOOR}L"
 IS_VALID = f"{PLACE} >= {_FLOOR - UNWANTED}L"
+STATUS = f"IF({IS_CELL}, {CELL}, CAST({_FLOOR}L - {PLACE} AS INT)) AS status"
+SLICE = f"IF({IS_CELL}, {PLACE}, NULL) AS slice"
 
 
 def key_layout(plan: StreamPlan) -> dict[int, list[int]]:
     """Per root feed the positions of its keys among `g0, g1, ...`."""
-    order = _distinct_keys(plan)
-    return {root: [order.index(key.sql) for key in plan.feeds[root].keys] for root in plan.roots}
+    columns = row_columns(plan)
+    return {root: [columns.key(key) for key in plan.feeds[root].keys] for root in plan.roots}
 
 
 def part_suffixes(op: Op) -> tuple[str, ...]:
@@ -57,13 +60,14 @@ def part_suffixes(op: Op) -> tuple[str, ...]:
 
 def level1_sql(plan: StreamPlan, source: str, corrupt: bool, now: int | None, watermark: int | None) -> str:
     """Level 1 over the relation `source`; `corrupt`: it has a column `_weft_corrupt`."""
-    made = aggregates(plan, watermark)
+    columns = row_columns(plan)
+    made = aggregates(plan, columns, watermark)
     roots = _by_keys(plan)
-    keys = [f"_weft_g{at}" for at in range(len(_distinct_keys(plan)))]
-    derived = _select(["*", *_derived(plan)], place(plan, source, corrupt, now))
-    grouped = _select([PLACE, *keys, *_grouping(roots), *made.inner], derived) + _group_by(roots, keys)
-    told = _select(["*", _feed(roots, len(keys))], grouped)
-    return at_time(now, _select(_output(plan, keys, made), told))
+    keys = [f"_weft_g{at}" for at in range(len(columns.keys))]
+    derived = derive(plan, columns, source, corrupt, now)
+    grouped = select([PLACE, *keys, *_grouping(roots), *made.inner], derived) + _group_by(roots, keys)
+    told = select(["*", _feed(roots, len(keys))], grouped)
+    return at_time(now, select(_output(plan, keys, made), told))
 
 
 def at_time(now: int | None, sql: str) -> str:
@@ -95,7 +99,7 @@ def place(plan: StreamPlan, source: str, corrupt: bool, now: int | None) -> str:
     ahead = plan.stream.statement.max_ahead
     if now is not None and ahead is not None:
         cases.append(f"WHEN {TIME} > {parameter(now + ahead)} THEN {code(AHEAD)}")
-    return _select(["*", f"CASE {' '.join(cases)} {_slice_or_unwanted(plan)} END AS {PLACE}"], timed)
+    return select(["*", f"CASE {' '.join(cases)} {_slice_or_unwanted(plan)} END AS {PLACE}"], timed)
 
 
 def _slice_or_unwanted(plan: StreamPlan) -> str:
@@ -125,7 +129,7 @@ class Aggregates:
     column: dict[str, str]  # the name of a column of the result -> an expression over the inner ones
 
 
-def aggregates(plan: StreamPlan, watermark: int | None) -> Aggregates:
+def aggregates(plan: StreamPlan, columns: RowColumns, watermark: int | None) -> Aggregates:
     """Every distinct aggregate that the partials of the root feeds, the counts and the guards need."""
     names: dict[str, str] = {}
 
@@ -139,21 +143,20 @@ def aggregates(plan: StreamPlan, watermark: int | None) -> Aggregates:
     column["late"] = late
     for at, guard in enumerate(plan.guards):
         column[f"e{at}"] = once(f"count(CASE WHEN {IS_VALID} AND ({guard.fails.sql}) THEN 1 END)")
-    predicates = _predicates(plan)
     for root in plan.roots:
         for at, partial in enumerate(plan.feeds[root].partials):
-            for suffix, made in zip(part_suffixes(partial.op), _parts(partial, predicates, once)):
+            for suffix, made in zip(part_suffixes(partial.op), _parts(partial, columns, once)):
                 column[f"f{root}_p{at}{suffix}"] = made
     return Aggregates(tuple(f"{sql} AS {name}" for sql, name in names.items()), column)
 
 
-def _parts(partial: Partial, predicates: dict[str, str], once: Callable[[str], str]) -> tuple[str, ...]:
+def _parts(partial: Partial, columns: RowColumns, once: Callable[[str], str]) -> tuple[str, ...]:
     """Its parts over the inner aggregates.
 
     The condition stands inside, in a CASE: Spark evaluates the argument of an aggregate with a FILTER clause
     for rows that the filter excludes, and fails on them.
     """
-    where = None if partial.where is None else predicates[partial.where.sql]
+    where = None if partial.where is None else f"_weft_w{columns.where(partial.where)}"
     value = "1" if partial.arg is None else f"({partial.arg.sql})"
     match partial.op:
         case Op.COUNT:
@@ -208,29 +211,14 @@ def one_zero(value: str, type_: str | None) -> str:
     return f"({value} + 0.0F)" if type_ == "float" else value
 
 
-def _derived(plan: StreamPlan) -> list[str]:
-    """Keys, null for rows that are no cells, and predicates, as columns: each is evaluated once for a row."""
-    types = {
-        key.sql: type_
-        for root in plan.roots
-        for key, type_ in zip(plan.feeds[root].keys, plan.feeds[root].key_types)
-    }
+def derive(plan: StreamPlan, columns: RowColumns, source: str, corrupt: bool, now: int | None) -> str:
+    """The placed rows with keys, null where they are no cells, and predicates: each evaluated once."""
     keys = [
-        f"CASE WHEN {IS_CELL} THEN {one_zero(f'({key})', types.get(key))} END AS _weft_g{at}"
-        for at, key in enumerate(_distinct_keys(plan))
+        f"CASE WHEN {IS_CELL} THEN {one_zero(f'({key})', type_)} END AS _weft_g{at}"
+        for at, (key, type_) in enumerate(zip(columns.keys, columns.key_types))
     ]
-    return keys + [f"({sql}) AS {name}" for sql, name in _predicates(plan).items()]
-
-
-def _predicates(plan: StreamPlan) -> dict[str, str]:
-    wheres = (partial.where for root in plan.roots for partial in plan.feeds[root].partials)
-    return {
-        sql: f"_weft_w{at}" for at, sql in enumerate(dict.fromkeys(where.sql for where in wheres if where))
-    }
-
-
-def _distinct_keys(plan: StreamPlan) -> list[str]:
-    return list(dict.fromkeys(key.sql for root in plan.roots for key in plan.feeds[root].keys))
+    wheres = [f"({where}) AS _weft_w{at}" for at, where in enumerate(columns.wheres)]
+    return select(["*", *keys, *wheres], place(plan, source, corrupt, now))
 
 
 def _by_keys(plan: StreamPlan) -> dict[tuple[int, ...], list[int]]:
@@ -263,8 +251,8 @@ def _output(plan: StreamPlan, keys: list[str], made: Aggregates) -> list[str]:
 
     return [
         "feed",
-        f"IF({IS_CELL}, {CELL}, CAST({_FLOOR}L - {PLACE} AS INT)) AS status",
-        f"IF({IS_CELL}, {PLACE}, NULL) AS slice",
+        STATUS,
+        SLICE,
         *(f"{key} AS g{at}" for at, key in enumerate(keys)),
         *(column(name, sql) for name, sql in made.column.items()),
     ]
@@ -301,7 +289,7 @@ def parameter(value: int) -> str:
     return f"array({value}L, {value}L)[CAST({TIME} & 1 AS INT)]"
 
 
-def _select(columns: Iterable[str], source: str) -> str:
+def select(columns: Iterable[str], source: str) -> str:
     return f"SELECT {', '.join(columns)} FROM ({source})"
 
 
