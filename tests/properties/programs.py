@@ -1,0 +1,154 @@
+"""Random programs with the rows they are fed, and what is to come out: only what weft should accept."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from random import Random
+from typing import Any
+
+import pyarrow as pa
+from hypothesis import strategies as st
+
+from tests.properties.expressions import (
+    KEYS,
+    aggregate,
+    around,
+    condition,
+    exact_number,
+    having,
+    plain,
+)
+from tests.properties.rows import COLUMNS, Pace, batches, pace
+from tests.sql.compare import bounds, difference
+from tests.sql.harness import Adapter, bound
+from tests.sql.oracles import DuckOracle
+from tests.sql.values import rows_of, show_row
+
+STREAM = "s"
+
+
+@dataclass(frozen=True)
+class Scenario:
+    """A program, one stream, its batches; `name` says how to make it again."""
+
+    name: str
+    declaration: str
+    queries: tuple[tuple[str, str], ...]
+    feeds: tuple[pa.Table, ...]
+
+    @property
+    def text(self) -> str:
+        queries = (f"CREATE QUERY {name} AS\n{sql};" for name, sql in self.queries)
+        return "\n".join([f"{self.declaration};", *queries])
+
+    def only(self, *names: str) -> Scenario:
+        return replace(self, queries=tuple(query for query in self.queries if query[0] in names))
+
+
+def scenarios(most_queries: int = 30, most_rows: int = 60) -> st.SearchStrategy[Scenario]:
+    """Scenarios that hypothesis can shrink."""
+    return st.builds(
+        scenario,
+        st.randoms(use_true_random=False),
+        st.integers(1, most_queries),
+        st.integers(0, most_rows),
+    )
+
+
+def scenario(rng: Random, queries: int, rows: int, name: str = "found by hypothesis") -> Scenario:
+    at = pace(rng)
+    columns = ", ".join(f"{column} {type.upper()}" for column, type in COLUMNS.items())
+    declaration = (
+        f"CREATE STREAM {STREAM} ({columns}) TIMESTAMP BY at DELAY {at.delay} MICROSECONDS MAX AHEAD OFF "
+        f"FROM parquet OPTIONS ('path' = 'rows')"
+    )
+    made = tuple((f"q{number}", query(rng, at)) for number in range(queries))
+    return Scenario(name, declaration, made, tuple(batches(rng, at, rows)))
+
+
+def query(rng: Random, at: Pace) -> str:
+    """A windowed aggregate, or now and then a standing filter."""
+    where = f" WHERE {condition(rng)}" if rng.random() < 0.5 else ""
+    if rng.random() < 0.07:
+        items = ", ".join(f"{plain(rng)} AS c{i}" for i in range(rng.randint(1, 3)))
+        return f"SELECT {items} FROM {STREAM}{where}"
+    return _windowed(rng, at, where)
+
+
+def _windowed(rng: Random, at: Pace, where: str) -> str:
+    keys = rng.sample(KEYS, rng.choice([0, 1, 1, 1, 2, 3]))
+    keys = list(dict.fromkeys(keys))
+    shown = [key for key in keys if rng.random() < 0.9]
+    items = [f"{key} AS g{i}" for i, key in enumerate(shown)]
+    items += [
+        f"{aggregate(rng).sql if rng.random() < 0.7 else around(rng)} AS c{i}"
+        for i in range(rng.randint(1, 4))
+    ]
+    if rng.random() < 0.1:
+        items.insert(0, "window_end")
+    text = f"SELECT {', '.join(items)} FROM {STREAM} {window(rng, at)}{where}"
+    text += f" GROUP BY {', '.join(keys)}" if keys else ""
+    text += f" HAVING {having(rng)}" if rng.random() < 0.25 else ""
+    text += _top(rng, shown) if keys and rng.random() < 0.2 else ""
+    return text + (" EMIT EMPTY" if not keys and rng.random() < 0.15 else "")
+
+
+def _top(rng: Random, keys: list[str]) -> str:
+    order = [exact_number(rng).sql, *(rng.choice(keys) for _ in keys[:1])]
+    way = rng.choice(["", " DESC", " DESC NULLS FIRST", " ASC NULLS LAST"])
+    return f" ORDER BY {', '.join(f'{one}{way}' for one in order)} LIMIT {rng.randint(1, 4)}"
+
+
+def window(rng: Random, at: Pace) -> str:
+    """Any whole microseconds: tumbling, overlapping, with gaps, off the grid, with an offset."""
+    slide = at.unit * rng.choice([1, 1, 2, 3, 5, 7, 10])
+    length = rng.choice([slide, slide * rng.randint(2, 12), at.unit * rng.randint(1, 25), max(1, slide // 3)])
+    if rng.random() < 0.2:
+        length += rng.randint(1, max(1, at.unit // 2))
+    if rng.random() < 0.1:
+        slide += rng.randint(1, max(1, at.unit // 3))
+    parts = [f"RANGE {_interval(length)}"]
+    parts += [f"SLIDE {_interval(slide)}"] if slide != length or rng.random() < 0.5 else []
+    parts += [f"OFFSET {_interval(rng.randrange(1, 2 * slide + 1))}"] if rng.random() < 0.2 else []
+    return f"[{' '.join(parts)}]"
+
+
+def _interval(micros: int) -> str:
+    for size, name in ((60_000_000, "MINUTES"), (1_000_000, "SECONDS"), (1_000, "MILLISECONDS")):
+        if micros % size == 0:
+            return f"{micros // size} {name}"
+    return f"{micros} MICROSECONDS"
+
+
+def run(made: Scenario, adapter: Adapter) -> dict[str, pa.Table]:
+    """All answers of all queries, after every batch and a drain."""
+    adapter.start(made.text)
+    for feed in made.feeds:
+        adapter.ingest(STREAM, feed)
+    adapter.drain(None)
+    return {name: adapter.results(name) for name, _ in made.queries}
+
+
+def disagreements(made: Scenario, found: dict[str, pa.Table]) -> dict[str, str]:
+    """The queries whose answers are not those of the reference, each with the difference."""
+    plans = {query.name: query for query in bound(made.text).queries}
+    expected = run(made, DuckOracle())
+    differences = {
+        name: difference(rows_of(expected[name]), rows_of(found[name]), bounds(plans[name]))
+        for name, _ in made.queries
+    }
+    return {name: text for name, text in differences.items() if text}
+
+
+def as_case(made: Scenario) -> str:
+    """The scenario as the text of a `.test` file, with the rows that the reference expects."""
+    expected: dict[str, Any] = run(made, DuckOracle())
+    lines = [f"case {made.name}", f"{made.declaration};"]
+    for name, sql in made.queries:
+        lines += [f"query {name}", sql]
+    for feed in made.feeds:
+        lines += [f"feed {STREAM}", *(show_row(row) for row in rows_of(feed))]
+    lines.append("drain")
+    for name, _ in made.queries:
+        lines += [f"rows {name}", *(show_row(row) for row in rows_of(expected[name]))]
+    return "\n".join(lines) + "\n"

@@ -1,0 +1,78 @@
+"""Random programs on random rows through weft on Spark: the reference's answers, however they are run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from random import Random
+
+import pyarrow as pa
+import pytest
+
+from tests.properties.programs import STREAM, Scenario, as_case, disagreements, run, scenario
+from tests.sql.compare import bounds, difference
+from tests.sql.harness import bound
+from tests.sql.values import rows_of
+from tests.sql.weft import Weft
+
+pytestmark = pytest.mark.spark
+
+SEEDS = range(20)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_weft_agrees_with_the_reference(seed: int, spark, tmp_path: Path) -> None:
+    made = scenario(Random(seed), 1 + seed, 20 + 3 * seed, f"found by seed {seed}")
+    with weft(spark, tmp_path) as adapter:
+        wrong = disagreements(made, run(made, adapter))
+    assert not wrong, as_case(made.only(*wrong)) + "\n".join(wrong.values())
+
+
+@pytest.mark.parametrize("seed", SEEDS[:3])
+def test_however_the_rows_are_cut_into_batches(seed: int, spark, tmp_path: Path) -> None:
+    made = scenario(Random(1000 + seed), 10, 60)
+    whole = Scenario(made.name, made.declaration, made.queries, (pa.concat_tables(made.feeds),))
+    with weft(spark, tmp_path / "cut") as one, weft(spark, tmp_path / "whole") as other:
+        assert_same(made, run(made, one), run(whole, other))
+
+
+@pytest.mark.parametrize("seed", SEEDS[:3])
+def test_shared_is_alone(seed: int, spark, tmp_path: Path) -> None:
+    made = scenario(Random(2000 + seed), 8, 60)
+    with weft(spark, tmp_path / "shared") as adapter:
+        shared = run(made, adapter)
+    for name, _ in made.queries[:4]:
+        with weft(spark, tmp_path / name) as adapter:
+            assert_same(made.only(name), run(made.only(name), adapter), shared)
+
+
+@pytest.mark.parametrize("seed", SEEDS[:3])
+def test_restarted_is_never_stopped(seed: int, spark, tmp_path: Path) -> None:
+    made = scenario(Random(3000 + seed), 8, 60)
+    with weft(spark, tmp_path / "never") as adapter:
+        never = run(made, adapter)
+    for feed in made.feeds:
+        with weft(spark, tmp_path / "again") as adapter:
+            adapter.start(made.text)
+            adapter.ingest(STREAM, feed)
+    with weft(spark, tmp_path / "again") as adapter:
+        adapter.start(made.text)
+        adapter.drain(None)
+        restarted = {name: adapter.results(name) for name, _ in made.queries}
+    assert_same(made, restarted, never)
+
+
+@contextmanager
+def weft(spark, home: Path) -> Iterator[Weft]:
+    adapter = Weft(spark, home)
+    try:
+        yield adapter
+    finally:
+        adapter.stop()
+
+
+def assert_same(made: Scenario, one: dict[str, pa.Table], other: dict[str, pa.Table]) -> None:
+    for query in bound(made.text).queries:
+        rows, others = rows_of(one[query.name]), rows_of(other[query.name])
+        assert not difference(rows, others, bounds(query)), query.statement
