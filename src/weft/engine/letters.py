@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 
 def by_query(dead: pa.Table, stream: str) -> dict[str, pa.Table]:
     """The dead letters of a batch by query; those of the stream itself under its name."""
-    queries = dead.column("query").fill_null(stream).to_pylist()
-    found: dict[str, pa.Table] = {}
-    for name in dict.fromkeys(queries):
-        found[name] = dead.filter(pa.array([query == name for query in queries]))
-    return found
+    queries = dead.column("query").fill_null(stream)
+    return {name.as_py(): dead.filter(pc.equal(queries, name)) for name in pc.unique(queries)}
 
 
 def of_answers(query: str, failed: pa.Table) -> pa.Table:

@@ -66,9 +66,18 @@ def restore(runtime: Runtime, snapshot: Snapshot | None) -> None:
         _set_reach(runtime, record.meta["reach"])
         _fold(runtime, record.meta["positions"])
         runtime.step_number = record.number
+        _take_out(runtime, record.meta["stopped"])
     pending = runtime.answers.pending()
     if pending is not None:
         runtime.redo(pending.number, pending.meta)
+
+
+def _take_out(runtime: Runtime, stopped: Mapping[str, str]) -> None:
+    """Queries that stopped with a step are out of force after it, if a crash came between the two."""
+    running = runtime.running.values()
+    late = {query.name: stopped[query.key] for query in running if query.key in stopped}
+    if late:
+        runtime.take_out(late)
 
 
 def _load(runtime: Runtime, meta: Mapping[str, Any], snapshot: Snapshot) -> None:
@@ -87,6 +96,7 @@ def _load(runtime: Runtime, meta: Mapping[str, Any], snapshot: Snapshot) -> None
 
 def _set_reach(runtime: Runtime, reach: dict[str, list[int]]) -> None:
     for name, pair in reach.items():
+        runtime.reached[name] = Reach(*pair)
         if name in runtime.states:
             runtime.states[name].reach = Reach(*pair)
 

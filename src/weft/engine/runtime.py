@@ -12,18 +12,20 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import pyarrow as pa
 
-from weft.engine import ingest, letters
+from weft.engine import letters
+from weft.engine.batch import Batch
 from weft.engine.epochs import FAILED, change
 from weft.engine.recovery import find, restore, save
 from weft.engine.shape import Done, Job
 from weft.engine.step import Answers, StreamState, finish
 from weft.engine.tally import Tally
 from weft.engine.windows import Reach
+from weft.errors import RunError
 from weft.log.answers import AnswerLog
 from weft.log.catalog import Catalog, QueryVersion
 from weft.log.home import Home
@@ -39,22 +41,6 @@ Finisher = Callable[[Sequence[Job]], Sequence[Done]]
 SNAPSHOT_EVERY = 50  # steps: bounds both recovery time and the files that the log holds
 
 
-@dataclass(frozen=True, slots=True)
-class Batch:
-    """What level 1 made of one micro-batch."""
-
-    stream: str
-    number: int
-    table: pa.Table
-    layout: Mapping[int, Sequence[int]]
-    epoch: int
-    plan: StreamPlan
-    standing: Mapping[str, pa.Table]  # rows for the standing filters, by query name
-    dead: pa.Table | None  # rows that went wrong: query, reason, event_time, row
-    spark_id: str
-    started: float  # seconds since 1970
-
-
 class Runtime:
     """A program on a home. Ingest, answering and change may call from threads of their own."""
 
@@ -66,33 +52,47 @@ class Runtime:
         self.news = threading.Condition()  # a batch was committed, or all is to end
         self._stepping = threading.Lock()
         self._fresh: dict[tuple[str, int], dict[str, pa.Table]] = {}  # committed, not yet folded
-        snapshot = find(self)
-        folded = snapshot.meta["folded"] if snapshot else {}
-        self.latest = {
-            name: max(_latest(log.records()), folded.get(name, BEGINNING)) for name, log in self.logs.items()
-        }
+        self.latest: dict[str, Instant] = {}
         self.states: dict[str, StreamState] = {}
+        self.reached: dict[str, Reach] = {}  # how far streams had come that no query reads now
         self.positions: dict[str, int] = {}
         self.folded: dict[str, Instant] = {}
         self.tally, self.step_number = Tally(), -1
         self._dead: set[str] = set()
+        self._failure: BaseException | None = None
         self.step_seconds = self.latency = 0.0
+        self._resume(program)
         self._put_in_force(program)
-        restore(self, snapshot)
-        self._stop_failed([record for log in self.logs.values() for record in log.records()])
+
+    def _resume(self, program: Program) -> None:
+        """Come to where the last run was, with the queries that go on; only then is the program changed."""
+        snapshot = find(self)
+        folded = snapshot.meta["folded"] if snapshot else {}
+        for name, log in self.logs.items():
+            self.latest[name] = max(_latest(log.records()), folded.get(name, BEGINNING))
+        if self.catalog.epochs:
+            gone = change(self.catalog, program, {}).drop
+            kept = tuple(query for query in program.queries if query.name not in gone)
+            self._adopt(replace(program, queries=kept))
+            restore(self, snapshot)
 
     # -- the program in force
 
     def change(self, program: Program) -> None:
         """Put another program in force at the next batch."""
         with self._stepping, self.lock:
-            for stream in program.streams:
-                self.logs.setdefault(stream.name, IngestLog(self.home, stream.name))
+            for name in {stream.name for stream in program.streams} - set(self.logs):
+                self.logs[name] = IngestLog(self.home, name)
+                self.latest[name] = max(_latest(self.logs[name].records()), self.folded.get(name, BEGINNING))
             self._put_in_force(program)
 
     def quarantine(self, failed: Mapping[str, str]) -> None:
         """Take queries out of force, each with the reason; the others go on."""
-        with self._stepping, self.lock:
+        with self._stepping:
+            self.take_out(failed)
+
+    def take_out(self, failed: Mapping[str, str]) -> None:
+        with self.lock:
             for name, reason in failed.items():
                 self.catalog.change(effective=self._next_batches(), drop=[name], reason=FAILED + reason)
             self._adopt(self.program)
@@ -104,7 +104,8 @@ class Runtime:
             self.catalog.change(
                 effective=self._next_batches(), add=changed.add, drop=changed.drop, streams=changed.streams
             )
-        self._adopt(program)
+        if changed or program != self.program:
+            self._adopt(program)
 
     def _next_batches(self) -> dict[str, int]:
         return {name: log.next for name, log in self.logs.items()}
@@ -123,6 +124,7 @@ class Runtime:
                 self.states[name].adopt(stream, floors)
             else:
                 self.states[name] = StreamState(stream, floors)
+                self.states[name].reach = self.reached.get(name, Reach())
         gone = set(self.states) - {stream.stream.name for stream in plan.streams}
         for name in gone:
             self.states[name].adopt(replace(self.states[name].plan, taps=(), feeds=(), standing=()), {})
@@ -153,45 +155,24 @@ class Runtime:
     def has(self, stream: str, batch: int) -> bool:
         return batch < self.logs[stream].next
 
-    def commit(self, batch: Batch) -> None:
-        """Make a batch durable. If it is already, the first one stands."""
-        counts = ingest.count(batch.table, batch.plan)
-        meta = {
-            "epoch": batch.epoch,
-            "max_time": counts.max_time,
-            "rows": counts.rows,
-            "no_time": counts.no_time,
-            "ahead": counts.ahead,
-            "corrupt": counts.corrupt,
-            "late": counts.late,
-            "failed": dict(counts.failed),
-            "feeds": ingest.describe(batch.plan, batch.layout),
-            "standing": list(batch.standing),
-            "spark": batch.spark_id,
-            "started": batch.started,
-        }
-        tables = {"cells": ingest.cells(batch.table)}
-        tables |= {f"standing:{name}": rows for name, rows in batch.standing.items()}
-        if batch.dead is not None and batch.dead.num_rows:
-            tables["dead"] = batch.dead
+    def commit(self, batch: Batch) -> bool:
+        """Make a batch durable; if it is already, the first one stands.
+
+        False: the program has changed meanwhile, and the batch must be ingested again, for the new one.
+        """
+        meta, tables = batch.meta(), batch.tables()
         with self.lock:
+            if batch.epoch != self.epoch:
+                return False
             record = self.logs[batch.stream].commit(batch.number, tables, meta)
             if record.meta == meta:
                 self._fresh[(batch.stream, batch.number)] = tables
             self.latest[batch.stream] = max(
                 self.latest.get(batch.stream, BEGINNING), _or_beginning(record.meta["max_time"])
             )
-        self._stop_failed([record])
         with self.news:
             self.news.notify_all()
-
-    def _stop_failed(self, records: Sequence[IngestRecord]) -> None:
-        """ON ERROR FAIL: a query stops at the first row on which it fails."""
-        strict = {query.name for query in self.program.queries if query.fail_on_error}
-        failed = {name for record in records for name in record.meta["failed"] if name in strict}
-        failed &= set(self.running)
-        if failed:
-            self.quarantine(dict.fromkeys(failed, "an expression failed on a row (ON ERROR FAIL)"))
+        return True
 
     # -- answering
 
@@ -200,6 +181,7 @@ class Runtime:
     ) -> bool:
         """Fold what is new and answer what it closes; False when there was nothing to do."""
         with self._stepping:
+            self._check_whole()
             news = {name: log.records(after=self.positions.get(name, -1)) for name, log in self.logs.items()}
             reach = {name: self._reach(name, news[name], drain, watermarks or {}) for name in self.states}
             moved = any(reach[name] != state.reach for name, state in self.states.items())
@@ -213,7 +195,7 @@ class Runtime:
                 "reach": {name: [r.watermark, r.drained] for name, r in reach.items()},
             }
             self.answers.intend(self.step_number + 1, intent)
-            self._run(self.step_number + 1, intent)
+            self._run_whole(self.step_number + 1, intent)
             return True
 
     def closes(self, stream: str, watermark: Instant) -> bool:
@@ -222,6 +204,22 @@ class Runtime:
         if state is None or watermark <= state.reach.watermark:
             return False
         return state.closes(Reach(watermark, state.reach.drained))
+
+    def _run_whole(self, step: int, intent: Mapping[str, Any]) -> None:
+        """A step that fails half-way leaves a state that is not what the log says: no other may follow it."""
+        try:
+            self._run(step, intent)
+        except BaseException as error:
+            self._failure = error
+            raise
+
+    def _check_whole(self) -> None:
+        if self._failure is not None:
+            raise RunError(
+                "step-failed",
+                f"an earlier step failed: {self._failure.args[0] if self._failure.args else self._failure}",
+                help="start the program again: it goes on where it was",
+            )
 
     def redo(self, step: int, intent: Mapping[str, Any]) -> None:
         """Do a step that was intended before a crash."""
@@ -232,7 +230,7 @@ class Runtime:
     ) -> Reach:
         state = self.states[stream]
         latest = max(self.folded.get(stream, BEGINNING), _latest(news))
-        if latest == BEGINNING:
+        if latest == BEGINNING or stream not in {known.name for known in self.program.streams}:
             return state.reach
         watermark = max(latest - self.program.stream(stream).statement.delay, state.reach.watermark)
         watermark = max(watermark, watermarks.get(stream, BEGINNING))
@@ -247,20 +245,40 @@ class Runtime:
             late |= {q: late.get(q, 0) + n for q, n in self.fold(stream, record).items()}
             self._pass_through(stream, record, tables)
         made = self._answer({name: Reach(*pair) for name, pair in intent["reach"].items()})
+        stopped = self._stopped(records, made)
+        made = made.without(stopped)
         tables |= {self._key(name): table for name, table in made.tables.items()}
         for name, failed in made.failed.items():
             _append(tables, f"dead:{self._key(name)}", letters.of_answers(name, failed))
         counts = self._counts(records, tables, made, late)
         oldest = min((record.meta["started"] for _, record in records), default=began)
-        self.answers.commit(step, tables, dict(intent) | {"counts": counts})
+        self.answers.commit(step, tables, dict(intent) | self._told(counts, stopped))
         self.tally.add(counts)
         self._dead |= {key for key in tables if key.startswith("dead:")}
         self.positions, self.step_number = dict(intent["positions"]), step
         self.step_seconds, self.latency = time.time() - began, time.time() - oldest
+        if stopped:
+            self.take_out(stopped)
         for state in self.states.values():
             state.expire()
         if step % SNAPSHOT_EVERY == 0:
             save(self)
+
+    def _told(self, counts: Mapping[str, Any], stopped: Mapping[str, str]) -> dict[str, Any]:
+        return {"counts": counts, "stopped": {self._key(name): reason for name, reason in stopped.items()}}
+
+    def _stopped(self, records: list[tuple[str, IngestRecord]], made: Answers) -> dict[str, str]:
+        """ON ERROR FAIL: the queries that stop with this step, and why. They have no answers in it."""
+        strict = {query.name for query in self.program.queries if query.fail_on_error} & set(self.running)
+        by_row = {
+            name
+            for _, record in records
+            for name in strict & set(record.meta["failed"])
+            if self._keys_of(record)[name] == self._key(name)
+        }
+        reasons = dict.fromkeys(sorted(strict & set(made.failed)), "an expression failed on an answer")
+        reasons |= dict.fromkeys(sorted(by_row), "an expression failed on a row")
+        return {name: f"{reason} (ON ERROR FAIL)" for name, reason in reasons.items()}
 
     def records_upto(self, positions: Mapping[str, int]) -> list[tuple[str, IngestRecord]]:
         """The batches not yet folded, up to and including these, each with its stream."""
@@ -287,13 +305,21 @@ class Runtime:
 
     def _pass_through(self, stream: str, record: IngestRecord, tables: dict[str, pa.Table]) -> None:
         """Rows of standing filters and dead letters go on as they are."""
+        keys = self._keys_of(record)
         for name in record.meta["standing"]:
-            if name in self.running:
-                _append(tables, self._key(name), self.load(stream, record, f"standing:{name}"))
+            if self._runs(keys[name]):
+                _append(tables, keys[name], self.load(stream, record, f"standing:{name}"))
         if "dead" in record.tables:
-            for key, rows in letters.by_query(self.load(stream, record, "dead"), stream).items():
-                _append(tables, f"dead:{self._key(key) if key in self.running else key}", rows)
+            for name, rows in letters.by_query(self.load(stream, record, "dead"), stream).items():
+                _append(tables, f"dead:{keys.get(name, name)}", rows)
         self._fresh.pop((stream, record.number), None)
+
+    def _keys_of(self, record: IngestRecord) -> dict[str, str]:
+        """The query versions that a batch was ingested for, by name: not always those in force now."""
+        return {query.name: query.key for query in self.catalog.queries_in(record.meta["epoch"])}
+
+    def _runs(self, key: str) -> bool:
+        return any(query.key == key for query in self.running.values())
 
     def _answer(self, reach: Mapping[str, Reach]) -> Answers:
         pending = [
@@ -321,7 +347,8 @@ class Runtime:
             meta = record.meta
             counted.add({total: {stream: meta[name]} for total, name in STREAM_TOTALS.items()})
             counted.add({"batches": {stream: 1}})
-            counted.add({"dead": self._by_key(meta["failed"])})
+            keys = self._keys_of(record)
+            counted.add({"dead": {keys[name]: count for name, count in meta["failed"].items()}})
         counted.add({"dead": self._by_key({name: rows.num_rows for name, rows in made.failed.items()})})
         counted.add({"answers": {k: t.num_rows for k, t in tables.items() if not k.startswith("dead:")}})
         counted.add({"windows": self._by_key(made.windows), "late": self._by_key(late)})

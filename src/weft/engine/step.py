@@ -5,7 +5,7 @@ The live state is a cache: it is what folding the log gives, and nothing else.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -32,6 +32,14 @@ class Answers:
     tables: dict[str, pa.Table] = field(default_factory=dict)
     failed: dict[str, pa.Table] = field(default_factory=dict)  # aggregates on which an expression failed
     windows: dict[str, int] = field(default_factory=dict)
+
+    def without(self, stopped: Collection[str]) -> Answers:
+        """Without what these queries answered; what went wrong with them stays."""
+        if not stopped:
+            return self
+        tables = {name: table for name, table in self.tables.items() if name not in stopped}
+        windows = {name: count for name, count in self.windows.items() if name not in stopped}
+        return Answers(tables, self.failed, windows)
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,10 +19,11 @@ import pyarrow.compute as pc
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
+from weft.engine.batch import Batch
 from weft.engine.delivery import Delivery
 from weft.engine.ingest import AHEAD, CORRUPT, NO_TIME
 from weft.engine.report import Pace
-from weft.engine.runtime import Batch, Runtime
+from weft.engine.runtime import Runtime
 from weft.errors import RunError, WeftError
 from weft.plan.nodes import Stream
 from weft.share.nodes import StreamPlan
@@ -77,16 +78,14 @@ class Ingest:
 
     def on_batch(self, batch: DataFrame, number: int) -> None:
         """Called by Spark, one batch after the other; a batch may come again after a crash."""
-        name = self.stream.name
-        if self.runtime.has(name, number):
-            return
-        started = time.time()
-        epoch, plan = self.runtime.stream_plan(name)
-        if plan is None:
-            return
-        made = self.ingest(batch, number, epoch, plan, started)
-        self.runtime.commit(made)
-        self._note(made, time.time() - started)
+        name, started = self.stream.name, time.time()
+        while not self.runtime.has(name, number):
+            epoch, plan = self.runtime.stream_plan(name)
+            if plan is None:
+                return
+            made = self.ingest(batch, number, epoch, plan, started)
+            if self.runtime.commit(made):
+                self._note(made, time.time() - started)
 
     def ingest(self, batch: DataFrame, number: int, epoch: int, plan: StreamPlan, started: float) -> Batch:
         """Level 1 of one batch; queries that break it are found, taken out of force, and it is done again."""
