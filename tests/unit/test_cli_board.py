@@ -27,7 +27,7 @@ def a_view(queries: int = 100, ticks: int = 26, **changes: object) -> View:
     )
     status = a_status(queries, **changes)
     return View(
-        "market", status, Rates(2000.0, 100.0, 8123.0, tuple(map(float, range(60)))), 23.4, 60.0, made
+        "market", status, Rates(2000.0, 100.0, 8123.0, tuple(map(float, range(60)))), 23.4, 37.0, made
     )
 
 
@@ -42,7 +42,7 @@ def test_it_fills_the_screen_and_no_more(width, height) -> None:
 def test_everything_is_said_at_every_size(width, height) -> None:
     text = draw(a_view(), width, height)
     for said in (
-        "100 queries", "running", "0:00:23 of 0:01:00",
+        "100 queries", "running", "0:00:23  0:00:37 left",
         "2,013", "84,000", "12:00:00", "5.00 s",
         "8,123", "60,000", "1,200", "0.38 s",
         "123,456", "12.3 MB", "100 ok",
@@ -65,7 +65,7 @@ def test_no_cell_is_cut_short_at_eighty_columns() -> None:
 
 
 def test_a_query_without_an_answer_says_what_it_waits_for() -> None:
-    assert "trades to reach 12:00:12" in draw(a_view(2, ticks=0), 80, 24)
+    assert "waits for trades to reach 12:00:12" in draw(a_view(2, ticks=0), 80, 24)
 
 
 def test_what_fails_is_told_in_the_last_line_and_beside_the_query() -> None:
@@ -90,6 +90,7 @@ def test_before_the_first_row_there_are_dashes() -> None:
     text = draw(View("market", status, Rates(), 1.0), 80, 24)
     assert "watermark             -" in text
     assert "lag                   -" in text
+    assert "compiling the first batch" in text.splitlines()[0]
 
 
 def test_several_streams_are_counted_together() -> None:

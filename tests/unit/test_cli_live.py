@@ -20,7 +20,7 @@ from weft.terminal.live import Live
 
 with Live("market", Program((), ()), Path("nowhere")) as live:
     os.system("echo noise of a JVM >&2")
-    live.show(a_status(), 1.0)
+    live.show(a_status(), 1.0, None)
     {fail}
 print("after", file=sys.stderr)
 """

@@ -119,8 +119,8 @@ def test_totals_and_summary() -> None:
 def test_plain_progress_tells_each_trouble_once(capsys) -> None:
     ill = a_status(queries=(a_query(state="failed", error="division by zero"),))
     with Plain() as shown:
-        shown.show(ill, 1.0)
-        shown.show(ill, 2.0)
+        shown.show(ill, 1.0, None)
+        shown.show(ill, 2.0, None)
     text = capsys.readouterr().err
     assert text.count("division by zero") == 1
     assert text.count(" rows (") == 2
@@ -145,13 +145,32 @@ def test_follow_stops_what_fails_and_raises_it(tmp_path) -> None:
     assert session.calls[-1] == "stop"
 
 
-def test_follow_ends_after_the_given_seconds(tmp_path, monkeypatch) -> None:
+class Often(Silent):
+    every = 0.01
+
+
+def test_follow_ends_after_the_given_seconds_counted_from_the_first_rows(tmp_path, monkeypatch) -> None:
     monkeypatch.setattr(progress, "POLL", 0.0)
-    session = FakeSession(tmp_path)
+    shown = []
+    often = Often()
+    monkeypatch.setattr(often, "show", lambda status, elapsed, left: shown.append(left))
+    session = FakeSession(tmp_path, reports=[with_rows(0)] * 20 + [with_rows(1)])
     monkeypatch.setattr(session, "wait", lambda timeout: False)
     with Interrupts() as interrupts:
-        _, seconds = follow(session, session.start, Silent(), interrupts, seconds=0.05)
-    assert 0.05 <= seconds < 5
+        _, seconds = follow(session, session.start, often, interrupts, seconds=0.1)
+    assert 0.3 <= seconds < 5
+    assert shown[:20] == [0.1] * 20
+    assert shown[-1] <= 0
+
+
+def test_follow_does_not_wait_for_rows_for_ever(tmp_path, monkeypatch) -> None:
+    monkeypatch.setattr(progress, "POLL", 0.0)
+    monkeypatch.setattr(progress, "WARM_UP", 0.1)
+    session = FakeSession(tmp_path, reports=[with_rows(0)])
+    monkeypatch.setattr(session, "wait", lambda timeout: False)
+    with Interrupts() as interrupts:
+        _, seconds = follow(session, session.start, Often(), interrupts, seconds=0.1)
+    assert 0.2 <= seconds < 5
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])

@@ -40,7 +40,7 @@ SHOWN = (
     "number",
     type=click.IntRange(min=1),
     metavar="N",
-    help="Only the first N queries.  [default: all]",
+    help="Only N of the queries.  [default: all]",
 )
 @click.option(
     "--home",
@@ -58,12 +58,12 @@ def command(
     Ends by itself, or on Ctrl-C; then says where the answers are and what to try next. Without a terminal it
     prints a line a second.
     """
-    text = first_queries(shipped().read_text(encoding="utf-8"), number)
+    text = some_queries(shipped().read_text(encoding="utf-8"), number)
     place = home or Path(tempfile.mkdtemp(prefix="weft-demo-"))
     with Interrupts() as interrupts, Session(home=place, master=master, conf=conf) as session:
         session.sql(text, file=PROGRAM)
         status, ran = follow(
-            session, lambda: session.start(trigger=TRIGGER), _shown(session, seconds), interrupts, seconds
+            session, lambda: session.start(trigger=TRIGGER), _shown(session), interrupts, seconds
         )
     click.echo(ending(status, ran, place))
 
@@ -73,20 +73,21 @@ def shipped() -> Path:
     return Path(str(files("weft").joinpath("demo", PROGRAM)))
 
 
-def first_queries(text: str, number: int | None) -> str:
-    """The program with its first `number` queries only."""
+def some_queries(text: str, number: int | None) -> str:
+    """The program with only so many of its queries, first of all those that the board shows."""
     if number is None:
         return text
     statements = parse_program(text, PROGRAM)
-    kept = [one for one in statements if isinstance(one, CreateQuery)][:number]
-    wanted = [one for one in statements if not isinstance(one, CreateQuery) or one in kept]
+    names = [one.name for one in statements if isinstance(one, CreateQuery)]
+    kept = set((*SHOWN, *(name for name in names if name not in SHOWN))[:number])
+    wanted = [one for one in statements if not isinstance(one, CreateQuery) or one.name in kept]
     return ";\n".join(map(print_statement, wanted)) + ";\n"
 
 
-def _shown(session: Session, seconds: float) -> Progress:
+def _shown(session: Session) -> Progress:
     if not sys.stderr.isatty():
         return Plain()
-    return Live("market demo", session.program, session.home, seconds, SHOWN)
+    return Live("market demo", session.program, session.home, SHOWN)
 
 
 def ending(status: Status, seconds: float, home: Path) -> str:

@@ -43,7 +43,7 @@ class View:
     status: Status
     rates: Rates
     elapsed: float
-    limit: float | None = None  # seconds after which it ends by itself
+    left: float | None = None  # seconds after which it ends by itself
     ticks: tuple[Tick, ...] = ()
 
 
@@ -77,10 +77,11 @@ def _header(view: View) -> Text:
     text = Text.assemble(
         (" weft ", "bold reverse"), " ", (view.title, "bold"), f"  {len(status.queries)} queries  "
     )
-    text.append("● ", style=colour).append(status.state)
+    waiting = status.state == "running" and not Totals.of(status).rows
+    text.append("● ", style=colour).append("compiling the first batch" if waiting else status.state)
     text.append(f"  {clock(view.elapsed)}", style="bold")
-    if view.limit is not None:
-        text.append(f" of {clock(view.limit)}", style="dim")
+    if view.left is not None:
+        text.append(f"  {clock(max(0.0, view.left))} left", style="dim")
     return _one_line(text)
 
 
@@ -247,7 +248,7 @@ def _answer(query: QueryStatus, tick: Tick) -> Text:
     if query.state == "failed":
         return Text(f"failed: {query.error}", style="red")
     if not tick.values:
-        return Text(query.waits_for, style="dim")
+        return Text(f"waits for {query.waits_for}", style="dim")
     text = Text(f"{tick.group}  " if tick.group else "")
     for at, (name, value) in enumerate(tick.values):
         text.append(f"{name} ", style="dim")

@@ -26,8 +26,8 @@ STDERR = 2
 class Live:
     """A board on the alternate screen of the terminal, which is as it was when the board is gone.
 
-    What others write to stderr meanwhile, above all the JVM, which starts under the board, is kept from the screen;
-    the end of it is shown afterwards if the program fails.
+    What others write to stderr meanwhile, above all the JVM, which starts under the board, is kept from the
+    screen; the end of it is shown afterwards if the program fails.
     """
 
     every = 0.5
@@ -37,10 +37,9 @@ class Live:
         title: str,
         program: Program,
         home: Path,
-        limit: float | None = None,
         shown: Sequence[str] = (),
     ) -> None:
-        self._title, self._limit = title, limit
+        self._title = title
         self._pace = Pace()
         self._ticker = Ticker(home, spread(program, shown, MOST))
         self._aside = Aside()
@@ -55,14 +54,14 @@ class Live:
         self._live.stop()
         self._aside.__exit__(*exc)
 
-    def show(self, status: Status, elapsed: float) -> None:
+    def show(self, status: Status, elapsed: float, left: float | None) -> None:
         width, height = self._console.size
         view = View(
             self._title,
             status,
             self._pace.take(elapsed, status),
             elapsed,
-            self._limit,
+            left,
             self._ticker.ticks(status),
         )
         self._live.update(board(view, width, height), refresh=True)

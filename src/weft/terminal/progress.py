@@ -23,6 +23,7 @@ from weft.terminal.pace import Pace, Rates, Totals, lag, troubles, watermark
 from weft.terminal.report import read_status
 
 POLL = 0.2  # seconds between looks at whether it has ended
+WARM_UP = 120.0  # seconds after which a limited run counts its time, rows or not
 SHOW_SCREEN = b"\x1b[?1049l\x1b[?25h"  # back from the board to the terminal as it was, cursor shown
 
 
@@ -43,7 +44,7 @@ class Progress(Protocol):
 
     def __enter__(self) -> Self: ...
     def __exit__(self, *exc: object) -> None: ...
-    def show(self, status: Status, elapsed: float) -> None: ...
+    def show(self, status: Status, elapsed: float, left: float | None) -> None: ...
 
 
 class Interrupts:
@@ -87,7 +88,7 @@ class Silent:
     def __exit__(self, *exc: object) -> None:
         pass
 
-    def show(self, status: Status, elapsed: float) -> None:
+    def show(self, status: Status, elapsed: float, left: float | None) -> None:
         pass
 
 
@@ -107,7 +108,7 @@ class Plain:
     def __exit__(self, *exc: object) -> None:
         pass
 
-    def show(self, status: Status, elapsed: float) -> None:
+    def show(self, status: Status, elapsed: float, left: float | None) -> None:
         for trouble in troubles(status):
             if trouble not in self._told:
                 self._told.add(trouble)
@@ -148,7 +149,8 @@ def follow(
 ) -> tuple[Status, float]:
     """Start a program and show its progress until it ends, Ctrl-C, or `seconds` have passed; then stop it.
 
-    Gives its last report and how long it ran. What it ended with, it raises.
+    The seconds count from the first rows, for compiling the first batch takes a while. Gives the last report
+    of the program and how long it ran. What it ended with, it raises.
     """
     try:
         with progress:
@@ -172,14 +174,18 @@ def _show_until_end(
     running: Running, progress: Progress, interrupts: Interrupts, begun: float, seconds: float | None
 ) -> bool:
     """Whether the program ended by itself."""
-    due = 0.0
+    due, first_rows = 0.0, WARM_UP
     while not interrupts.signal and not running.wait(timeout=POLL):
         elapsed = time.monotonic() - begun
         if elapsed >= due:
             due = elapsed - elapsed % progress.every + progress.every
-            progress.show(running.status(), elapsed)
-        if seconds is not None and elapsed >= seconds:
-            return False
+            status = running.status()
+            if first_rows == WARM_UP and Totals.of(status).rows:
+                first_rows = elapsed
+            left = None if seconds is None else seconds - max(0.0, elapsed - first_rows)
+            progress.show(status, elapsed, left)
+            if left is not None and left <= 0:
+                return False
     return not interrupts.signal
 
 
