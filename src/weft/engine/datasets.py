@@ -10,7 +10,15 @@ from contextlib import suppress
 from pathlib import Path
 
 from weft.errors import RunError
-from weft.log.durable import make_directory, read_record, record_chunks, sync_directory, writing
+from weft.log.durable import (
+    fault,
+    make_directory,
+    read_record,
+    record_chunks,
+    sync_directory,
+    write_staged,
+    writing,
+)
 
 MARKER = ".weft-sink.json"
 
@@ -35,8 +43,28 @@ def take_dataset(directory: Path, owner: Mapping[str, str], known: bool) -> None
         if not marker.exists():
             if not known:
                 _refuse_visible(directory)
-            marker.write_bytes(b"".join(record_chunks(owner)))
-    found = read_record(marker)
+            _mark(directory, owner)
+    _refuse_other(directory, owner)
+
+
+def refuse_taken(directory: Path, owner: Mapping[str, str], known: bool) -> None:
+    """Refuse what `take_dataset` would refuse, and touch nothing."""
+    if (directory / MARKER).exists():
+        _refuse_other(directory, owner)
+    elif directory.exists() and not known:
+        _refuse_visible(directory)
+
+
+def _mark(directory: Path, owner: Mapping[str, str]) -> None:
+    staged = directory / f"{MARKER}.{secrets.token_hex(4)}.tmp"
+    fault("sink.marker.before")
+    write_staged(staged, record_chunks(owner), "sink.marker", sync=False)
+    os.replace(staged, directory / MARKER)
+    fault("sink.marker.after")
+
+
+def _refuse_other(directory: Path, owner: Mapping[str, str]) -> None:
+    found = read_record(directory / MARKER)
     if found != owner:
         whose = "this program" if found.get("home") == owner["home"] else "another program"
         raise RunError(

@@ -58,6 +58,15 @@ def change(catalog: Catalog, program: Program, latest: Mapping[str, Instant]) ->
     )
 
 
+def keys(catalog: Catalog, program: Program) -> dict[str, str]:
+    """The key that each query of `program` will have once it is in force."""
+    new = {added.name for added in change(catalog, program, {}).add}
+    return {
+        query.name: f"{query.name}@{len(catalog.versions(query.name)) + (query.name in new)}"
+        for query in program.queries
+    }
+
+
 def failures(catalog: Catalog) -> dict[str, str]:
     """The queries whose newest version was taken out of force because it failed, with the reason."""
     reasons = {epoch.number: epoch.reason for epoch in catalog.epochs}

@@ -40,6 +40,7 @@ WRITES = (
     "catalog.record",
     "ingest.expire",
     "answers.expire",
+    "sink.marker",
     "sink.position",
     "sink.tail",
     "sink.seal",

@@ -7,19 +7,26 @@ home/dead/<query or stream>/         rows and answers that went wrong
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from functools import partial
+from itertools import pairwise
 from pathlib import Path
 
 from pyspark.sql import SparkSession
 
+from weft.engine.datasets import MARKER, refuse_taken
 from weft.engine.delivery import Delivery, Write
+from weft.engine.epochs import keys
 from weft.engine.filesinks import FileSink
 from weft.engine.runtime import Runtime
 from weft.engine.sinkoptions import FORMATS
-from weft.errors import QueryError
-from weft.log.catalog import QueryVersion
-from weft.log.home import file_name
-from weft.plan.nodes import Query
+from weft.errors import QueryError, RunError, WeftError
+from weft.lang.parse import parse_program
+from weft.lang.statements import CreateQuery, Sink
+from weft.log.catalog import Catalog, QueryVersion
+from weft.log.durable import read_record
+from weft.log.home import Home, file_name
+from weft.plan.nodes import Program
 from weft.share.parts import parts
 from weft.spark.sinks import spark_writer
 from weft.times import Instant
@@ -35,12 +42,26 @@ class Outlets:
         self._open: set[str] = set()
 
     def open_all(self) -> None:
-        """The sinks of the queries in force, and the dead letters that the answer log holds."""
+        """All sinks that the answer log may hold something for."""
         queries = {query.name: query for query in self.runtime.program.queries}
         for version in self.runtime.running.values():
-            self._register(version.key, self._sink(queries[version.name], version))
+            query = queries[version.name]
+            watermark = partial(self.runtime.watermark, parts(query).stream)
+            self._register(version.key, self._sink(version, query.statement, watermark))
+        self._open_ended()
+        self.open_dead(_known_dead(self.runtime.home))
         for record in self.runtime.answers.records():
             self.open_dead(record.tables)
+
+    def _open_ended(self) -> None:
+        """A query that has ended may have answers that its sink does not hold yet."""
+        last = {key: record.step for record in self.runtime.answers.records() for key in record.tables}
+        for version in self.runtime.catalog.all_versions():
+            if version.dropped is not None and version.key in last:
+                (statement,) = parse_program(version.text)
+                assert isinstance(statement, CreateQuery)
+                with suppress(WeftError):  # what it wrote to may be gone, or another's, by now
+                    self._register(version.key, self._sink(version, statement), until=last[version.key])
 
     def open_dead(self, keys: Iterable[str]) -> None:
         """Datasets for the dead letters among these tables."""
@@ -56,31 +77,60 @@ class Outlets:
             if not key.startswith(DEAD) and key not in in_force:
                 self.delivery.end(key, step)
 
-    def _register(self, key: str, sink: FileSink | Write) -> None:
+    def _register(self, key: str, sink: FileSink | Write, until: int | None = None) -> None:
         if key not in self._open:
-            self.delivery.register(key, sink)
+            self.delivery.register(key, sink, until=until)
             self._open.add(key)
 
-    def _sink(self, query: Query, version: QueryVersion) -> FileSink | Write:
+    def _sink(
+        self,
+        version: QueryVersion,
+        query: CreateQuery,
+        watermark: Callable[[], Instant | None] = lambda: None,
+    ) -> FileSink | Write:
         sink = query.sink
         if sink is None:
             store = self.runtime.home.path / "results" / file_name(version.name) / f"v{version.version}"
-            return FileSink(store, retain=query.retain, watermark=self._watermark_of(query))
+            return FileSink(store, retain=query.retain, watermark=watermark)
         if sink.format not in FORMATS:
             write = spark_writer(self.spark, sink)
             return lambda table, _: write(table)
-        options = dict(sink.options)
-        path = next((value for name, value in sink.options if name.lower() == "path"), None)
-        if path is None:
-            raise QueryError(
-                "option-missing",
-                f"query `{query.name}` does not say where its {sink.format} files go",
-                at=sink.place,
-                help=f"INTO {sink.format} OPTIONS ('path' = 'out/{query.name}')",
-            )
-        return FileSink(
-            Path(path), sink.format, options, retain=query.retain, watermark=self._watermark_of(query)
-        )
+        path, options = _path(query.name, sink), dict(sink.options)
+        return FileSink(path, sink.format, options, retain=query.retain, watermark=watermark)
 
-    def _watermark_of(self, query: Query) -> Callable[[], Instant | None]:
-        return partial(self.runtime.watermark, parts(query).stream)
+
+def check_sinks(home: Home, catalog: Catalog, program: Program) -> None:
+    """Refuse, before the program is changed, what its queries cannot write to."""
+    places: list[tuple[tuple[str, ...], str]] = []
+    will_be = keys(catalog, program)
+    for query in program.queries:
+        if query.sink is not None and query.sink.format in FORMATS:
+            sink = FileSink(_path(query.name, query.sink), query.sink.format, dict(query.sink.options))
+            key = will_be[query.name]
+            known = (home.path / "delivery" / f"{file_name(key)}.json").exists()
+            refuse_taken(sink.directory, {"home": home.id, "key": key}, known)
+            places.append((Path(sink.resolved).parts, query.name))
+    for (outer, one), (inner, other) in pairwise(sorted(places)):
+        if inner[: len(outer)] == outer:
+            raise RunError(
+                "dataset-in-use",
+                f"queries `{one}` and `{other}` write to the same place: {Path(*outer)}",
+                help="give every query a path of its own",
+            )
+
+
+def _path(query: str, sink: Sink) -> Path:
+    path = next((value for name, value in sink.options if name.lower() == "path"), None)
+    if path is None:
+        raise QueryError(
+            "option-missing",
+            f"query `{query}` does not say where its {sink.format} files go",
+            at=sink.place,
+            help=f"INTO {sink.format} OPTIONS ('path' = 'out/{query}')",
+        )
+    return Path(path)
+
+
+def _known_dead(home: Home) -> list[str]:
+    """The dead letters that an earlier run has kept."""
+    return [str(read_record(marker)["key"]) for marker in sorted(home.path.glob(f"dead/*/{MARKER}"))]

@@ -12,13 +12,14 @@ from weft.engine.report import report
 from weft.engine.runtime import Runtime
 from weft.engine.status import Status
 from weft.lang.statements import CreateQuery, CreateStream
+from weft.log.catalog import Catalog
 from weft.log.home import Home
 from weft.optimize.pipeline import optimize_program
 from weft.plan.bind import bind_program
 from weft.plan.nodes import Program
 from weft.spark.analyze import analyze
 from weft.spark.finish import finish
-from weft.spark.outlets import Outlets
+from weft.spark.outlets import Outlets, check_sinks
 from weft.spark.runner import Runner
 from weft.spark.session import check_session
 
@@ -43,6 +44,7 @@ class Running:
         self.program = bind_with_spark(spark, statements)
         self.home = Home.open(home)
         try:
+            check_sinks(self.home, Catalog(self.home), self.program)
             self.runtime = Runtime(self.home, self.program, lambda jobs: finish(spark, jobs))
             self.delivery = Delivery(self.home, self.runtime.answers)
             self.outlets = Outlets(spark, self.runtime, self.delivery)
@@ -63,6 +65,7 @@ class Running:
 
     def change(self, program: Program) -> None:
         """Put another program in force at the next batch."""
+        check_sinks(self.home, self.runtime.catalog, program)
         self.runtime.change(program)
         self.program = program
         self.outlets.open_all()

@@ -1,0 +1,328 @@
+"""A program that is changed, stopped and started: who goes on, who starts where, who ends."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.unit.engine.bench import STREAM, Bench, bound, row
+from weft.errors import RunError
+
+Open = Callable[..., Bench]
+
+COUNT = "CREATE QUERY n AS SELECT COUNT(*) AS n FROM trades [RANGE 4 SECONDS];"
+HIGH = "CREATE QUERY high AS SELECT MAX(price) AS p FROM trades [RANGE 4 SECONDS];"
+LOW = "CREATE QUERY high AS SELECT MIN(price) AS p FROM trades [RANGE 4 SECONDS];"
+ROWS = "CREATE QUERY rows AS SELECT price FROM trades WHERE qty > 0;"
+OTHER_ROWS = "CREATE QUERY rows AS SELECT sym FROM trades WHERE qty > 0;"
+CASTS = "CREATE QUERY casts AS SELECT SUM(CAST(note AS INT)) AS s FROM trades [RANGE 4 SECONDS]"
+STRICT = f"{CASTS} ON ERROR FAIL;"
+
+
+@pytest.fixture
+def start(tmp_path: Path) -> Iterator[Open]:
+    """Starts a program in one and the same home, ending the one before as a crash would."""
+    benches: list[Bench] = []
+
+    def opened(text: str, stream: str = STREAM) -> Bench:
+        if benches:
+            benches[-1].close()
+        benches.append(Bench(tmp_path, text, stream))
+        return benches[-1]
+
+    yield opened
+    if benches:
+        benches[-1].close()
+
+
+def feed(bench: Bench, *seconds: float, note: str = "1", step: bool = True) -> None:
+    """One batch with a row for each of these times; its price is the time."""
+    bench.ingest(*(row("A", at, 1, note, at) for at in seconds))
+    if step:
+        bench.step()
+
+
+def finish(bench: Bench) -> None:
+    bench.step()
+    bench.drain()
+    bench.deliver()
+
+
+def ends(rows: list[dict[str, Any]]) -> list[float]:
+    return [row["window_end"].timestamp() for row in rows]
+
+
+def column(rows: list[dict[str, Any]], name: str) -> list[Any]:
+    return [row[name] for row in rows]
+
+
+# -- going on, starting, ending
+
+
+def test_an_unchanged_query_goes_on_beside_a_new_one(start: Open) -> None:
+    feed(start(COUNT), 1, 5, 9)
+    bench = start(COUNT + HIGH)
+    feed(bench, 10, 13, 17)
+    finish(bench)
+    assert column(bench.answers("n"), "n") == [1, 1, 2, 1, 1]
+    assert ends(bench.answers("n")) == [4, 8, 12, 16, 20]
+
+
+def test_a_new_query_starts_with_the_first_window_after_the_greatest_time(start: Open) -> None:
+    feed(start(COUNT), 1, 9)
+    bench = start(COUNT + HIGH)
+    feed(bench, 8.5, 10, 13)  # [8, 12) is not its window: it does not know the rows before it was there
+    finish(bench)
+    assert ends(bench.answers("high")) == [16]
+    assert column(bench.answers("high"), "p") == [13]
+    assert bench.runtime.running["high"].bound == 9_000_000
+
+
+def test_a_query_that_is_new_to_an_empty_home_has_no_bound(start: Open) -> None:
+    bench = start(COUNT)
+    feed(bench, 1)
+    finish(bench)
+    assert ends(bench.answers("n")) == [4]
+    assert bench.runtime.running["n"].bound is None
+
+
+def test_a_removed_query_ends_and_its_answers_stay(start: Open) -> None:
+    bench = start(COUNT + HIGH)
+    feed(bench, 1, 9)
+    bench.deliver()
+    bench = start(COUNT)
+    feed(bench, 17)
+    finish(bench)
+    assert ends(bench.answers("high")) == [4]
+    assert ends(bench.answers("n")) == [4, 12, 20]
+    assert [version.dropped for version in bench.runtime.catalog.versions("high")] == [1]
+
+
+def test_a_changed_query_is_a_new_version_with_its_own_dataset(start: Open) -> None:
+    bench = start(HIGH)
+    feed(bench, 1, 3, 9)
+    bench.deliver()
+    bench = start(LOW)
+    feed(bench, 13, 14, 21)
+    finish(bench)
+    assert column(bench.answers("high"), "p") == [3]
+    assert column(bench.answers("high", version=2), "p") == [13, 21]
+
+
+def test_a_query_added_while_it_runs_starts_like_one_added_at_a_start(start: Open) -> None:
+    bench = start(COUNT)
+    feed(bench, 1, 9)
+    bench.runtime.change(bound(STREAM + COUNT + HIGH))
+    bench.outlets.open_all()
+    feed(bench, 8.5, 13)
+    finish(bench)
+    assert ends(bench.answers("high")) == [16]
+
+
+def test_a_batch_under_way_at_a_change_is_ingested_for_the_changed_program(start: Open) -> None:
+    bench = start(COUNT)
+    feed(bench, 1)
+    under_way = bench.batch([row("A", 5, 1, "1", 5)])
+    bench.runtime.change(bound(STREAM + COUNT + HIGH))
+    bench.outlets.open_all()
+    assert not bench.runtime.commit(under_way)
+    feed(bench, 5)
+    finish(bench)
+    assert column(bench.answers("high"), "p") == [5]
+    assert column(bench.answers("n"), "n") == [1, 1]
+
+
+# -- answered, but not yet delivered, when the program changed
+
+
+@pytest.mark.parametrize("text", [COUNT, COUNT + LOW])
+def test_what_a_query_had_answered_is_delivered_after_it_ended(start: Open, text: str) -> None:
+    feed(start(COUNT + HIGH), 1, 9)
+    bench = start(text)
+    bench.deliver()
+    assert column(bench.answers("high"), "p") == [1]
+
+
+def test_the_dataset_of_a_query_that_ended_may_be_taken_by_another(start: Open, tmp_path: Path) -> None:
+    into = f"INTO parquet OPTIONS ('path' = '{tmp_path / 'out'}');"
+    bench = start(COUNT + HIGH.replace(";", into))
+    feed(bench, 1, 9)
+    bench.deliver()
+    bench = start(COUNT)
+    for file in sorted((tmp_path / "out").iterdir()):
+        file.unlink()
+    bench = start(COUNT + LOW.replace("high", "low").replace(";", into))
+    feed(bench, 13)
+    finish(bench)
+    assert (tmp_path / "out").exists()
+
+
+def test_a_dataset_of_another_query_is_refused_before_the_program_changes(
+    start: Open, tmp_path: Path
+) -> None:
+    into = f"INTO parquet OPTIONS ('path' = '{tmp_path / 'out'}');"
+    bench = start(COUNT + HIGH.replace(";", into))
+    feed(bench, 1, 9)
+    bench.deliver()
+    with pytest.raises(RunError, match=r"already holds the answers of `high@1`"):
+        start(COUNT + LOW.replace(";", into))
+    bench = start(COUNT + HIGH.replace(";", into))
+    assert bench.runtime.running["high"].version == 1
+
+
+def test_rows_of_a_standing_filter_are_not_taken_for_those_of_its_next_version(start: Open) -> None:
+    feed(start(ROWS), 1, step=False)
+    bench = start(OTHER_ROWS)
+    feed(bench, 2)
+    finish(bench)
+    assert bench.answers("rows", version=2) == [{"sym": "A"}]
+
+
+# -- failing
+
+
+def test_a_failing_row_is_a_dead_letter_of_its_query_alone(start: Open) -> None:
+    bench = start(COUNT + CASTS + ";")
+    feed(bench, 1, note="x")
+    feed(bench, 2, 9)
+    finish(bench)
+    assert column(bench.answers("casts"), "s") == [1, 1]
+    assert column(bench.answers("n"), "n") == [2, 1]
+    assert column(bench.dead("casts@1"), "query") == ["casts"]
+
+
+def test_on_error_fail_stops_the_query_at_the_batch_with_the_row(start: Open) -> None:
+    bench = start(COUNT + STRICT)
+    feed(bench, 1, 9)
+    feed(bench, 13, note="x")
+    feed(bench, 21)
+    finish(bench)
+    assert ends(bench.answers("casts")) == [4]
+    assert ends(bench.answers("n")) == [4, 12, 16, 24]
+    assert "casts" not in bench.runtime.running
+    assert len(bench.dead("casts@1")) == 1
+
+
+def test_on_error_fail_holds_for_a_batch_that_was_not_answered_before_a_crash(start: Open) -> None:
+    bench = start(COUNT + STRICT)
+    feed(bench, 1, 9)
+    feed(bench, 13, note="x", step=False)
+    bench = start(COUNT + STRICT)
+    finish(bench)
+    assert ends(bench.answers("casts")) == [4]
+    assert "casts" not in bench.runtime.running
+    assert len(bench.dead("casts@1")) == 1
+
+
+def test_a_failed_query_stays_out_until_its_text_changes(start: Open) -> None:
+    bench = start(COUNT + STRICT)
+    feed(bench, 1, note="x")
+    bench = start(COUNT + STRICT)
+    assert "casts" not in bench.runtime.running
+    feed(bench, 9)
+    bench = start(COUNT + STRICT.replace("SUM", "MAX"))
+    assert bench.runtime.running["casts"].version == 2
+    feed(bench, 13, 21)
+    finish(bench)
+    assert ends(bench.answers("casts", version=2)) == [16, 24]
+    assert bench.answers("casts") == []
+
+
+def test_the_failure_of_a_version_does_not_concern_the_next_one(start: Open) -> None:
+    bench = start(COUNT + STRICT)
+    feed(bench, 1, note="x")
+    start(COUNT + STRICT.replace("SUM", "MAX"))
+    bench = start(COUNT + STRICT.replace("SUM", "MAX"))
+    assert bench.runtime.running["casts"].version == 2
+
+
+def test_a_batch_that_failed_for_one_version_is_not_held_against_the_next(start: Open) -> None:
+    bench = start(COUNT + STRICT)
+    feed(bench, 1, note="x", step=False)
+    bench = start(COUNT + STRICT.replace("CAST(note AS INT)", "qty"))
+    finish(bench)
+    assert bench.runtime.running["casts"].version == 2
+    assert len(bench.dead("casts@1")) == 1
+    assert bench.runtime.tally.get("dead", "casts@1") == 1
+
+
+# -- a step that goes wrong
+
+
+def test_after_a_step_that_failed_nothing_is_answered_until_the_next_start(
+    start: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bench = start(COUNT)
+    feed(bench, 1, 9, step=False)
+
+    def full(*_: object) -> None:
+        raise RunError("disk-full", "no space left")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(bench.runtime.answers, "commit", full)
+        with pytest.raises(RunError, match="no space left"):
+            bench.step()
+    with pytest.raises(RunError, match="no space left"):
+        bench.step()
+    bench = start(COUNT)
+    finish(bench)
+    assert column(bench.answers("n"), "n") == [1, 1]
+
+
+# -- streams
+
+
+def test_a_stream_may_gain_a_column(start: Open) -> None:
+    feed(start(COUNT), 1)
+    wider = STREAM.replace("qty BIGINT", "qty BIGINT, side STRING")
+    bench = start(COUNT, wider)
+    feed(bench, 5)
+    finish(bench)
+    assert ends(bench.answers("n")) == [4, 8]
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "why"),
+    [
+        ("qty BIGINT", "qty INT", "column `qty` was declared otherwise"),
+        ("note STRING, ", "", "column `note` was declared otherwise or is gone"),
+        ("'unread'", "'elsewhere'", "it reads another source"),
+        ("FROM parquet", "FROM json", "it reads another source"),
+    ],
+)
+def test_another_stream_under_the_same_name_is_refused(
+    start: Open, before: str, after: str, why: str
+) -> None:
+    feed(start(COUNT), 1, 9)
+    with pytest.raises(RunError, match=why) as refused:
+        start(COUNT, STREAM.replace(before, after))
+    assert refused.value.code == "stream-changed"
+    bench = start(COUNT)
+    finish(bench)
+    assert ends(bench.answers("n")) == [4, 12]
+
+
+def test_a_stream_that_goes_and_comes_back_starts_its_queries_after_what_it_had_seen(start: Open) -> None:
+    quotes = STREAM.replace("trades", "quotes").replace("'unread'", "'unread too'")
+    other = COUNT.replace("trades", "quotes").replace("QUERY n", "QUERY m")
+    feed(start(COUNT + other, STREAM + quotes), 1, 9)
+    start(other, quotes).step()
+    bench = start(COUNT + other, STREAM + quotes)
+    feed(bench, 11, 13)
+    finish(bench)
+    assert ends(bench.answers("n", version=2)) == [16]
+
+
+def test_a_stream_dropped_while_it_runs_does_not_stop_the_others(start: Open) -> None:
+    quotes = STREAM.replace("trades", "quotes").replace("'unread'", "'unread too'")
+    other = COUNT.replace("trades", "quotes").replace("QUERY n", "QUERY m")
+    bench = start(COUNT + other, STREAM + quotes)
+    feed(bench, 1)
+    bench.runtime.commit(bench.batch([row("A", 1, 1, "1", 1)], "quotes"))
+    bench.runtime.change(bound(STREAM + COUNT))
+    feed(bench, 9)
+    finish(bench)
+    assert ends(bench.answers("n")) == [4, 12]
