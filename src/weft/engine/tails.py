@@ -80,7 +80,7 @@ class ParquetTail:
 
     def compact(self) -> None:
         if len(self._groups) > 1 + self._rows // WHOLE_ROW_GROUP:
-            table = pq.read_table(pa.BufferReader(b"".join(self.chunks())))
+            table = pq.ParquetFile(pa.BufferReader(b"".join(self.chunks()))).read()
             self._clear()
             self.add(table)
 

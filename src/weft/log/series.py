@@ -189,6 +189,8 @@ class Series:
     def _delete_expired(self) -> None:
         names = [entry.name for entry in self.directory.iterdir()]
         gone = [name for name in names if name[:12].isdigit() and int(name[:12]) < self.first]
+        if not gone:
+            return
         fault(f"{self._area}.delete.before")
         self._unlink(name for name in gone if name.endswith(".json"))
         fault(f"{self._area}.delete.half")
