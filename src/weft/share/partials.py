@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
-from weft.kernels import sketches
+from weft.kernels.sketches import histogram_bucket, hll_register, hll_rho, precision_for
 from weft.lang.expressions import expr
 from weft.lang.parse import parse_expression
 from weft.lang.statements import Expr
@@ -94,11 +94,11 @@ def _by_extra_key(call: Aggregation, where: Expr | None) -> Recipe:
         return Recipe((present,), arg)
     if call.function == "approx_percentile":
         return Recipe(
-            (present,), parse_expression(sketches.histogram_bucket(arg.sql, type_, accuracy(call.params)))
+            (present,), parse_expression(histogram_bucket(arg.sql, type_, accuracy(call.params)))
         )
-    precision = sketches.precision_for(deviation(call.params))
-    rho = parse_expression(sketches.hll_rho(arg.sql, precision))
-    register = parse_expression(sketches.hll_register(arg.sql, precision))
+    precision = precision_for(deviation(call.params))
+    rho = parse_expression(hll_rho(arg.sql, precision))
+    register = parse_expression(hll_register(arg.sql, precision))
     return Recipe((present, Partial(Op.MAX, rho, where=where, type="int")), register)
 
 

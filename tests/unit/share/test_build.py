@@ -1,0 +1,153 @@
+"""What queries share: partials, feeds, and what is combined from what."""
+
+from weft.lang.parse import parse_program
+from weft.optimize.pipeline import optimize_program
+from weft.plan.bind import bind_program
+from weft.share.build import build
+from weft.share.explain import explain_program
+from weft.share.nodes import Op
+from weft.share.show import partials_of
+from weft.times import SECOND
+
+STREAM = """
+CREATE STREAM trades (symbol STRING, venue STRING, price DOUBLE, qty BIGINT, size INT, ts TIMESTAMP)
+  TIMESTAMP BY ts DELAY 1 SECOND FROM parquet OPTIONS ('path' = 'trades');
+"""
+
+
+def program(*queries):
+    text = STREAM + "".join(f"CREATE QUERY q{at} AS {query};\n" for at, query in enumerate(queries))
+    return optimize_program(bind_program(parse_program(text)))
+
+
+def plan_of(*queries):
+    return build(program(*queries)).stream("trades")
+
+
+def keys(plan):
+    return [tuple(key.sql for key in feed.keys) for feed in plan.feeds]
+
+
+WINDOW = "[RANGE 10 SECONDS SLIDE 5 SECONDS]"
+
+
+def test_average_shares_its_sum_and_its_count():
+    plan = plan_of(
+        f"SELECT symbol, AVG(price) FROM trades {WINDOW} GROUP BY symbol",
+        f"SELECT symbol, SUM(price), COUNT(price) FROM trades {WINDOW} GROUP BY symbol",
+    )
+    mine, other = (set(partials_of(plan, tap)) for tap in plan.taps)
+    assert mine == other
+    assert {partial.op for partial in mine} == {Op.COUNT, Op.SUM_FLOAT}
+    assert len(plan.feeds[0].partials) == 3  # rows, prices, their sum
+
+
+def test_a_predicate_written_in_another_order_is_the_same_predicate():
+    plan = plan_of(
+        f"SELECT COUNT(*) FROM trades {WINDOW} WHERE qty > 1 AND symbol = 'A'",
+        f"SELECT COUNT(*) FROM trades {WINDOW} WHERE symbol = 'A' AND 1 < qty",
+    )
+    assert len(plan.feeds) == 1
+    assert len(plan.feeds[0].partials) == 1
+
+
+def test_group_keys_in_another_order_are_one_feed_and_each_query_finds_its_own():
+    plan = plan_of(
+        f"SELECT symbol, venue, COUNT(*) FROM trades {WINDOW} GROUP BY symbol, venue",
+        f"SELECT venue, symbol, COUNT(*) FROM trades {WINDOW} GROUP BY venue, symbol",
+    )
+    assert keys(plan) == [("symbol", "venue")]
+    assert [tap.keys for tap in plan.taps] == [(0, 1), (1, 0)]
+
+
+def test_a_coarser_feed_is_combined_from_a_finer_one_that_then_holds_its_partials():
+    plan = plan_of(
+        f"SELECT symbol, MAX(price) FROM trades {WINDOW} GROUP BY symbol",
+        f"SELECT symbol, venue, COUNT(*) FROM trades {WINDOW} GROUP BY symbol, venue",
+        f"SELECT SUM(qty) FROM trades {WINDOW}",
+    )
+    coarse, fine, whole = plan.feeds
+    assert (coarse.parent, fine.parent, whole.parent) == (1, None, 1)
+    assert set(coarse.partials) | set(whole.partials) <= set(fine.partials)
+    assert plan.roots == (1,)
+
+
+def test_a_distinct_count_is_combined_from_a_feed_that_has_its_value_as_a_key():
+    plan = plan_of(
+        f"SELECT venue, COUNT(DISTINCT symbol) FROM trades {WINDOW} GROUP BY venue",
+        f"SELECT symbol, venue, COUNT(*) FROM trades {WINDOW} GROUP BY symbol, venue",
+    )
+    extra = next(feed for feed in plan.feeds if feed.extra)
+    assert [key.sql for key in extra.keys] == ["venue", "symbol"]
+    assert not plan.feeds[extra.parent].extra
+
+
+def test_nothing_is_combined_from_a_feed_with_an_extra_key_but_its_like():
+    plan = plan_of(f"SELECT venue, COUNT(DISTINCT qty), SUM(price) FROM trades {WINDOW} GROUP BY venue")
+    assert [feed.parent for feed in plan.feeds] == [None, None]
+
+
+def test_sums_are_exact_by_type():
+    plan = plan_of(
+        f"SELECT SUM(size), SUM(qty), SUM(price), SUM(CAST(price AS DECIMAL(10,2))) FROM trades {WINDOW}"
+    )
+    ops = [partial.op for partial in plan.feeds[0].partials]
+    assert ops == [Op.COUNT, Op.SUM_INT, Op.SUM_LONG, Op.SUM_FLOAT, Op.SUM_DECIMAL]
+    assert [final.method for final in plan.taps[0].finals] == ["prefix", "prefix", "dyadic", "prefix"]
+
+
+def test_a_row_on_which_an_expression_fails_is_kept_out_of_that_query_alone():
+    plan = plan_of(
+        f"SELECT SUM(qty div size) FROM trades {WINDOW}",
+        f"SELECT COUNT(*) FROM trades {WINDOW}",
+    )
+    assert [guard.query for guard in plan.guards] == ["q0"]
+    failing, well = plan.taps
+    assert plan.feeds[0].partials[failing.present].where is not None
+    assert plan.feeds[0].partials[well.present].where is None
+
+
+def test_a_filter_guards_the_argument_of_its_aggregate():
+    plan = plan_of(f"SELECT SUM(qty div size) FILTER (WHERE size <> 0) FROM trades {WINDOW}")
+    (guard,) = plan.guards
+    assert guard.fails.sql.startswith("size <> 0 AND ")
+
+
+def test_only_the_columns_that_are_needed_are_read():
+    plan = plan_of(f"SELECT symbol, COUNT(*) FROM trades {WINDOW} WHERE size > 1 GROUP BY symbol")
+    assert plan.columns == ("symbol", "size", "ts")
+
+
+def test_rows_no_query_wants_are_known_only_when_every_query_filters():
+    some = plan_of(f"SELECT COUNT(*) FROM trades {WINDOW} WHERE size > 1")
+    every = plan_of(
+        f"SELECT COUNT(*) FROM trades {WINDOW} WHERE size > 1", f"SELECT COUNT(*) FROM trades {WINDOW}"
+    )
+    assert some.wanted.sql == "size > 1"
+    assert every.wanted is None
+
+
+def test_the_state_reaches_back_as_far_as_the_longest_window():
+    plan = plan_of(
+        f"SELECT COUNT(*) FROM trades {WINDOW}",
+        "SELECT COUNT(*) FROM trades [RANGE 3 SECONDS SLIDE 9 SECONDS]",
+    )
+    assert plan.longest == 10 * SECOND
+
+
+def test_a_query_without_window_or_aggregate_is_a_standing_filter():
+    plan = plan_of("SELECT symbol, price * 2 AS twice FROM trades WHERE price > 1000")
+    assert not plan.taps
+    assert [standing.where.sql for standing in plan.standing] == ["price > 1000"]
+
+
+def test_explain_says_with_whom_a_query_shares():
+    text = explain_program(
+        program(
+            f"SELECT symbol, AVG(price) AS a FROM trades {WINDOW} GROUP BY symbol",
+            "SELECT symbol, SUM(price) AS s FROM trades [RANGE 1 HOUR SLIDE 1 MINUTE] GROUP BY symbol",
+        ),
+        "q0",
+    )
+    assert "sum_float(price)  shared with 1: q1" in text
+    assert "count(price)      this query alone" in text
