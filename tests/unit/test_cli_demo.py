@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pyarrow as pa
@@ -21,6 +22,7 @@ from weft.terminal.board import Tick
 from weft.terminal.ticks import READS, Ticker, Watched, newest, spread
 
 TIME = pa.timestamp("us", "UTC")
+NOW = datetime(2023, 11, 15, 12, 30, tzinfo=UTC)
 ONE = Watched("vwap", ("symbol",), ranked=False)
 
 
@@ -101,9 +103,11 @@ def test_a_standing_filter_shows_its_last_row() -> None:
 
 
 def test_values_are_short() -> None:
-    odd = rows(0, symbol=[None], a=[1234567], b=[0.1234567], c=[12345.678], d=[None], e=[True], f=[[1, 2]])
+    odd = rows(
+        0, symbol=[None], a=[1234567], b=[0.1234567], c=[12345.678], d=[None], e=[True], f=[[1, 2]], g=[NOW]
+    )
     assert [value for _, value in newest(ONE, odd, None).values] == [
-        "1,234,567", "0.123457", "12,345.68", "null", "true", "[1 2]",
+        "1,234,567", "0.123457", "12,345.68", "null", "true", "[1 2]", "12:30:00",
     ]  # fmt: skip
 
 
@@ -120,6 +124,9 @@ def test_a_ticker_reads_a_few_at_a_time_and_only_what_is_new(tmp_path, monkeypat
     ticker = Ticker(tmp_path, watched)
     assert sum(bool(tick.values) for tick in ticker.ticks(status)) == READS
     assert sum(bool(tick.values) for tick in ticker.ticks(status)) == READS + 2
+    grown = store(tmp_path, "q3", 1).directory / "part-000000000007.parquet"
+    pq.write_table(rows(1, symbol=["A"], vwap=[2.0]), grown)
+    assert ticker.ticks(status)[3] == Tick("q3", NOON + SECOND, "A", (("vwap", "2"),), 1)
     monkeypatch.setattr("weft.terminal.ticks.last", lambda dataset, rows: pytest.fail("nothing is new"))
     ticker.ticks(status)
 

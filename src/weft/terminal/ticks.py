@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -11,9 +12,9 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from weft.engine.status import QueryStatus, Status
+from weft.engine.status import Status
 from weft.plan.nodes import Program, Project, Query
-from weft.results import last, store
+from weft.results import Dataset, last, store
 from weft.terminal.board import Tick
 
 READS = 6  # queries looked up at a time: reading must not slow down what it reports on
@@ -49,36 +50,39 @@ def _watched(query: Query) -> Watched:
 
 @dataclass(slots=True)
 class Ticker:
-    """Keeps a tick for each watched query, and looks up a few that have new answers whenever it is asked."""
+    """Keeps a tick for each watched query, and reads a few whose files have changed whenever it is asked."""
 
     home: Path
     watched: tuple[Watched, ...]
     _ticks: dict[str, Tick] = field(default_factory=dict)
-    _answers: dict[str, int] = field(default_factory=dict)  # answers there were at the last look
+    _read: dict[str, tuple[str, int]] = field(default_factory=dict)  # the newest file and its age, as read
     _next: int = 0
 
     def ticks(self, status: Status) -> tuple[Tick, ...]:
-        by_name = {query.name: query for query in status.queries}
+        versions = {query.name: query.version for query in status.queries}
         reads = 0
-        for step in range(len(self.watched)):
-            one = self.watched[(self._next + step) % len(self.watched)]
-            query = by_name.get(one.name)
-            if query is None or self._answers.get(one.name) == query.answers:
-                continue
-            self._look(one, query)
-            reads += 1
+        for _ in self.watched:
+            one = self.watched[self._next]
+            self._next = (self._next + 1) % len(self.watched)
+            if one.name in versions:
+                reads += self._look(one, store(self.home, one.name, versions[one.name]))
             if reads == READS:
-                self._next = (self._next + step + 1) % len(self.watched)
                 break
         return tuple(self._ticks.get(one.name, Tick(one.name)) for one in self.watched)
 
-    def _look(self, one: Watched, query: QueryStatus) -> None:
-        found = last(store(self.home, one.name, query.version), ROWS)
-        if found is None or not found.num_rows:
-            return
-        before = self._ticks.get(one.name)
-        self._ticks[one.name] = newest(one, found, before)
-        self._answers[one.name] = query.answers
+    def _look(self, one: Watched, dataset: Dataset) -> bool:
+        """Read the newest answers unless they are the ones read before; says whether it did."""
+        files = dataset.files()
+        if not files:
+            return False
+        newest_file = files[-1].name, files[-1].stat().st_mtime_ns
+        if self._read.get(one.name) == newest_file:
+            return False
+        found = last(dataset, ROWS)
+        if found is not None and found.num_rows:
+            self._ticks[one.name] = newest(one, found, self._ticks.get(one.name))
+            self._read[one.name] = newest_file
+        return True
 
 
 def newest(one: Watched, answers: pa.Table, before: Tick | None) -> Tick:
@@ -123,6 +127,8 @@ def _value(value: Any) -> str:
         case float() | Decimal():
             number = float(value)
             return f"{number:,.2f}" if abs(number) >= 1000 else f"{number:.6g}"
+        case datetime():
+            return value.strftime("%H:%M:%S")
         case list():
             return "[" + " ".join(map(_value, value)) + "]"
         case _:
