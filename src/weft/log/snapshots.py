@@ -95,8 +95,12 @@ class Snapshots:
         return None
 
     def horizon(self) -> Mapping[str, Any] | None:
-        """`meta` of the oldest snapshot kept: the log may be expired up to there, and no further."""
-        for step in self._steps():
+        """`meta` of the oldest snapshot kept: the log may be expired up to there, and no further.
+
+        None while there is only one: should it be damaged, the log from its beginning stands in for it.
+        """
+        steps = self._steps()
+        for step in steps if len(steps) >= KEEP else ():
             with suppress(RunError):
                 return dict(read_record(self._path(step))["meta"])
         return None

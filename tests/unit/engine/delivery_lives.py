@@ -31,7 +31,7 @@ from weft.log.ingest import IngestLog, IngestRecord
 from weft.log.snapshots import Snapshots
 
 BATCHES = 16
-SNAPSHOT_EVERY = 3
+SNAPSHOT_EVERY = 2
 
 
 class Program:
@@ -110,7 +110,7 @@ class Program:
         ends = pa.array([step * 1_000_000], pa.timestamp("us", "UTC"))
         table = pa.table({"window_end": ends, "step": [step], "total": [self.total], "noise": [self.noise]})
         self.answers.commit(step, dict.fromkeys(("q@1", "lines", "short", "writer"), table), {"upto": upto})
-        if step % SNAPSHOT_EVERY == 2:
+        if step % SNAPSHOT_EVERY == 1:
             self._snapshot(step)
 
     def _fold(self, upto: int) -> None:
@@ -123,9 +123,10 @@ class Program:
     def _snapshot(self, step: int) -> None:
         meta = {"folded": self.folded, "noise": self.noise, "step": step}
         self.snapshots.write(step, meta, {"state": pa.table({"total": [self.total]})})
-        horizon = self.snapshots.horizon() or {}
-        self.ingest.expire(horizon["folded"])
-        self.answers.expire(min(self.delivery.least_position(), horizon["step"]))
+        horizon = self.snapshots.horizon()
+        if horizon is not None:
+            self.ingest.expire(horizon["folded"])
+            self.answers.expire(min(self.delivery.least_position(), horizon["step"]))
 
     def _deliver(self) -> None:
         """Every pass flushes, every second one seals, and every third step closes a file."""

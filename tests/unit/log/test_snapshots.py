@@ -48,6 +48,11 @@ def test_none_at_first(home: Home) -> None:
     assert Snapshots(home).horizon() is None
 
 
+def test_the_log_is_kept_whole_until_there_are_two(home: Home) -> None:
+    assert write(home, 10).horizon() is None
+    assert write(home, 20).horizon() == {"step": 10}
+
+
 def test_the_newest_is_found_and_two_are_kept(home: Home) -> None:
     write(home, 10, 20, 30)
     snapshots = Snapshots(home)
