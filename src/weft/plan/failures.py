@@ -72,7 +72,7 @@ def _guarded(tree: Tree, columns: Columns) -> Guarded:
         case exp.In() if not tree.args.get("query"):
             return _rebuilt(tree, guard, _listed(tree, guard))
         case exp.Between():
-            return _rebuilt(tree, guard, _between(tree, guard))
+            return _between(tree, guard)
         case exp.Nullif():
             return _rebuilt(tree, guard, _compared(guard(tree.this), guard(tree.expression)))
         case exp.Anonymous() if tree.name.lower() == "nvl2" and len(tree.expressions) == 3:
@@ -128,12 +128,13 @@ def _listed(tree: exp.In, guard: Guard) -> Tree | None:
     return ladder(steps, None)
 
 
-def _between(tree: exp.Between, guard: Guard) -> Tree | None:
-    """It is `this >= low AND this <= high`."""
-    this, low, high = guard(tree.this), guard(tree.args["low"]), guard(tree.args["high"])
-    below = exp.LT(this=this.value.copy(), expression=low.value.copy())
-    steps = [*_fails_first(this), (is_null(this.value), None), *_fails_first(low), (below, None)]
-    return ladder(steps, high.fails)
+def _between(tree: exp.Between, guard: Guard) -> Guarded:
+    """It is `this >= low AND this <= high`, and written so where something of it had to change."""
+    low = exp.GTE(this=tree.this.copy(), expression=tree.args["low"].copy())
+    high = exp.LTE(this=tree.this.copy(), expression=tree.args["high"].copy())
+    both = exp.And(this=low, expression=high)
+    guarded = guard(both)
+    return Guarded(tree) if guarded.value is both and guarded.fails is None else guarded
 
 
 def _compared(left: Guarded, right: Guarded) -> Tree | None:
