@@ -68,6 +68,11 @@ def test_a_query_without_an_answer_says_what_it_waits_for() -> None:
     assert "waits for trades to reach 12:00:12" in draw(a_view(2, ticks=0), 80, 24)
 
 
+def test_a_query_whose_answers_go_elsewhere_says_how_many_there_are() -> None:
+    view = View("market", a_status(queries=(a_query("out", sink="kafka"),)), Rates(), 1.0)
+    assert "600 answers into kafka" in draw(view, 80, 24)
+
+
 def test_what_fails_is_told_in_the_last_line_and_beside_the_query() -> None:
     broken = a_query("ratio", state="failed", error="division by zero")
     stuck = a_query("out", sink="jdbc", sink_state="retrying", sink_error="refused")

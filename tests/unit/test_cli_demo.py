@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -14,7 +15,7 @@ from tests.unit.cli_fakes import NOON, SECOND, FakeSession, a_query, a_status
 from weft.cli import cli
 from weft.commands import demo
 from weft.lang.parse import parse_program
-from weft.lang.statements import CreateQuery
+from weft.lang.statements import CreateQuery, Sink
 from weft.optimize.pipeline import optimize_program
 from weft.plan.bind import bind_program
 from weft.results import store
@@ -61,9 +62,10 @@ def test_group_keys_and_rankings_are_known_from_the_plan(program) -> None:
     assert chosen["tape_10s"].keys == ()
 
 
-def test_a_small_program_is_shown_whole(program) -> None:
-    few = type(program)(program.streams, program.queries[:3])
-    assert len(spread(few, (), 12)) == 3
+def test_a_small_program_is_shown_whole_what_goes_elsewhere_last(program) -> None:
+    first, *rest = program.queries[:3]
+    few = replace(program, queries=(replace(first, sink=Sink("kafka")), *rest))
+    assert [one.name for one in spread(few, (), 12)] == [rest[0].name, rest[1].name, first.name]
 
 
 # -- what a tick says

@@ -15,7 +15,7 @@ from rich.table import Table
 from rich.text import Text
 
 from weft.engine.status import QueryStatus, Status
-from weft.terminal.figures import bar, clock, count, of_day, size, span, spark_line, times
+from weft.terminal.figures import bar, clock, count, many, of_day, size, span, spark_line, times
 from weft.terminal.pace import ILL, Rates, Totals, lag, troubles, watermark
 from weft.times import Instant
 
@@ -247,6 +247,8 @@ def _queries(view: View, wide: bool, rows: int) -> Table:
 def _answer(query: QueryStatus, tick: Tick) -> Text:
     if query.state == "failed":
         return Text(f"failed: {query.error}", style="red")
+    if not tick.values and query.answers and query.sink != "store":
+        return Text(f"{many(query.answers, 'answer')} into {query.sink}")
     if not tick.values:
         return Text(f"waits for {query.waits_for}", style="dim")
     text = Text(f"{tick.group}  " if tick.group else "")

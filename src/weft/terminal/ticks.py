@@ -31,8 +31,11 @@ class Watched:
 
 
 def spread(program: Program, first: Sequence[str], most: int) -> tuple[Watched, ...]:
-    """The queries to watch: those named `first`, then others, evenly spread over the program."""
-    by_name = {query.name: query for query in program.queries if query.sink is None}
+    """The queries to watch: those named `first`, then others, evenly spread over the program.
+
+    Queries whose answers go elsewhere come last: there is nothing to read of them.
+    """
+    by_name = {query.name: query for query in sorted(program.queries, key=lambda one: one.sink is not None)}
     names = [name for name in first if name in by_name][:most]
     others = [name for name in by_name if name not in names]
     room = min(most - len(names), len(others))
