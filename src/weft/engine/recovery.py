@@ -17,6 +17,7 @@ from weft.engine.ingest import FeedKey
 from weft.engine.tally import Tally
 from weft.engine.windows import Reach
 from weft.kernels.state import FeedState
+from weft.log.durable import damaged
 from weft.log.snapshots import Snapshot
 
 if TYPE_CHECKING:
@@ -54,7 +55,23 @@ def find(runtime: Runtime) -> Snapshot | None:
         follows = all(log.reaches(positions.get(name, -1)) for name, log in runtime.logs.items())
         return follows and runtime.answers.first <= meta.get("step", -1) + 1
 
-    return runtime.snapshots.latest(reaches)
+    snapshot = runtime.snapshots.latest(reaches)
+    _check_together(runtime, snapshot)
+    return snapshot
+
+
+def _check_together(runtime: Runtime, snapshot: Snapshot | None) -> None:
+    """Refuse a home of which a part is older than the rest, or gone."""
+    answers, ingested = runtime.answers, any(log.next for log in runtime.logs.values())
+    if not runtime.catalog.epochs and (answers.next or ingested):
+        raise damaged(runtime.catalog.path_of(0), "it is missing")
+    if snapshot is not None and answers.next <= snapshot.step:
+        raise damaged(answers.path_of(answers.next), "it is missing")
+    done = [record.meta["positions"] for record in (answers.last, answers.pending()) if record is not None]
+    done += [snapshot.meta["positions"]] if snapshot is not None else []
+    for name, log in runtime.logs.items():
+        if any(positions.get(name, -1) >= log.next for positions in done):
+            raise damaged(log.path_of(log.next), "it is missing")
 
 
 def restore(runtime: Runtime, snapshot: Snapshot | None) -> None:

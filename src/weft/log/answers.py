@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from weft.log.durable import damaged
@@ -62,6 +63,10 @@ class AnswerLog:
     @property
     def last(self) -> AnswerRecord | None:
         return _typed(self._steps.last) if self._steps.last is not None else None
+
+    def path_of(self, step: int) -> Path:
+        """The file of a record, there or not."""
+        return self._steps.path_of(step)
 
     def intend(self, step: int, meta: Mapping[str, Any]) -> Intent:
         """Say durably what the step is to do; returns the intent in force, an older one if any."""

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 from weft.errors import Bug, RunError
@@ -77,6 +78,10 @@ class Catalog:
         self._spark: dict[str, str] = {}
         for record in self._series.records():
             self._apply(record.meta)
+
+    def path_of(self, number: int) -> Path:
+        """The file of a record, there or not."""
+        return self._series.path_of(number)
 
     @property
     def epochs(self) -> tuple[Epoch, ...]:

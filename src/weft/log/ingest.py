@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from weft.errors import RunError
@@ -48,6 +49,10 @@ class IngestLog:
     @property
     def last(self) -> IngestRecord | None:
         return self._typed(self._series.last) if self._series.last is not None else None
+
+    def path_of(self, batch: int) -> Path:
+        """The file of a record, there or not."""
+        return self._series.path_of(batch)
 
     def reaches(self, after: int) -> bool:
         """Whether every batch past `after` is still there."""

@@ -8,6 +8,7 @@ bench.close()         forgets all that is in memory, as a crash does
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any, cast
 
@@ -95,6 +96,7 @@ class Bench:
         return read(self.path / "home" / "dead" / file_name(key))
 
 
+@cache
 def bound(text: str) -> Program:
     return optimize_program(bind_program(parse_program(text)))
 
@@ -110,13 +112,14 @@ def read(directory: Path) -> list[dict[str, Any]]:
 def level1(rows: Sequence[Row], plan: StreamPlan, epoch: int, number: int) -> Batch:
     """What Spark would have made of these rows."""
     table = pa.table([list(column) for column in zip(*rows, strict=True)], schema=_seconds())
-    with duckdb.connect(config={"threads": 1}) as db:
-        db.execute("SET TimeZone = 'UTC'")
-        db.register("given", table)
-        db.execute("CREATE TABLE taken AS SELECT * REPLACE (make_timestamp(ts) AS ts), ts AS t FROM given")
-        cells = [_cells(db, plan, root) for root in plan.roots] or [_counts(db, plan)]
-        standing = {s.query.name: _standing(db, s) for s in plan.standing}
-        dead = pa.concat_tables(_dead(db, plan)) if plan.guards else None
+    db = _database()
+    db.register("given", table)
+    db.execute(
+        "CREATE OR REPLACE TABLE taken AS SELECT * REPLACE (make_timestamp(ts) AS ts), ts AS t FROM given"
+    )
+    cells = [_cells(db, plan, root) for root in plan.roots] or [_counts(db, plan)]
+    standing = {s.query.name: _standing(db, s) for s in plan.standing}
+    dead = pa.concat_tables(_dead(db, plan)) if plan.guards else None
     return Batch(
         stream=plan.stream.name,
         number=number,
@@ -129,6 +132,13 @@ def level1(rows: Sequence[Row], plan: StreamPlan, epoch: int, number: int) -> Ba
         spark_id="",
         started=0.0,
     )
+
+
+@cache
+def _database() -> duckdb.DuckDBPyConnection:
+    db = duckdb.connect(config={"threads": 1})
+    db.execute("SET TimeZone = 'UTC'")
+    return db
 
 
 def _seconds() -> pa.Schema:

@@ -10,6 +10,7 @@ import pytest
 
 from tests.unit.engine.bench import STREAM, Bench, bound, row
 from weft.errors import RunError
+from weft.log import home
 
 Open = Callable[..., Bench]
 
@@ -326,3 +327,112 @@ def test_a_stream_dropped_while_it_runs_does_not_stop_the_others(start: Open) ->
     feed(bench, 9)
     finish(bench)
     assert ends(bench.answers("n")) == [4, 12]
+
+
+# -- a home of which a part is damaged, older than the rest, or gone
+
+
+def run_to_third_batch(start: Open) -> Bench:
+    bench = start(COUNT)
+    feed(bench, 1)
+    feed(bench, 9)
+    feed(bench, 13)
+    bench.deliver()
+    return bench
+
+
+@pytest.mark.parametrize(
+    ("lost", "named"),
+    [
+        ("catalog/*", "catalog/000000000000.json"),
+        ("ingest/trades/*", "ingest/trades/000000000000.json"),
+        ("ingest/trades/000000000002*", "ingest/trades/000000000002.json"),
+        ("ingest/trades/000000000001.json", "ingest/trades/000000000001.json"),
+        ("answers/0*", "answers/000000000000.json"),
+        ("answers/000000000002.json", None),  # as if it had been killed just before
+        ("answers/000000000001.json", "answers/000000000001.json"),
+        ("answers/intents/000000000002.json", "answers/intents/000000000002.json"),
+        ("snapshots/*", None),  # the log still reaches back
+    ],
+)
+def test_a_home_with_a_part_missing_is_refused_by_name(
+    start: Open, tmp_path: Path, lost: str, named: str | None
+) -> None:
+    run_to_third_batch(start).close()
+    for path in (tmp_path / "home").glob(lost):
+        if path.is_file():
+            path.unlink()
+    if named is None:
+        bench = start(COUNT)
+        finish(bench)
+        assert column(bench.answers("n"), "n") == [1, 1, 1]
+        return
+    with pytest.raises(RunError) as refused:
+        start(COUNT)
+    assert refused.value.code == "damaged-state"
+    assert refused.value.what == f"cannot use {tmp_path / 'home' / named}: it is missing"
+
+
+@pytest.mark.parametrize(
+    "pattern",
+    [
+        "catalog/000000000000.json",
+        "ingest/trades/000000000001.json",
+        "ingest/trades/000000000001-*.arrow",
+        "answers/000000000002.json",
+        "owner.json",
+        "weft.json",
+        "delivery/n@1.json",
+    ],
+)
+def test_a_damaged_file_is_named(start: Open, tmp_path: Path, pattern: str) -> None:
+    run_to_third_batch(start).close()
+    (path,) = (tmp_path / "home").glob(pattern)
+    data = bytearray(path.read_bytes())
+    data[len(data) // 2] ^= 1
+    path.write_bytes(data)
+    with pytest.raises(RunError) as refused:
+        start(COUNT).step()
+    assert refused.value.code == "damaged-state"
+    assert str(path) in refused.value.what
+
+
+def test_a_damaged_snapshot_costs_time_not_answers(start: Open, tmp_path: Path) -> None:
+    run_to_third_batch(start).close()
+    for path in (tmp_path / "home" / "snapshots").glob("*.arrow"):
+        path.write_bytes(b"")
+    bench = start(COUNT)
+    finish(bench)
+    assert column(bench.answers("n"), "n") == [1, 1, 1]
+
+
+def test_a_start_that_is_refused_leaves_the_program_as_it_was(start: Open, tmp_path: Path) -> None:
+    run_to_third_batch(start).close()
+    (path,) = (tmp_path / "home" / "ingest" / "trades").glob("000000000001-*.arrow")
+    data = path.read_bytes()
+    path.write_bytes(b"")
+    with pytest.raises(RunError):
+        start(COUNT + HIGH)
+    path.write_bytes(data)
+    bench = start(COUNT)
+    assert list(bench.runtime.running) == ["n"]
+    assert len(bench.runtime.catalog.epochs) == 1
+
+
+def test_a_home_in_use_is_refused(start: Open, tmp_path: Path) -> None:
+    start(COUNT)
+    with pytest.raises(RunError, match="in use by another process") as refused:
+        Bench(tmp_path, COUNT)
+    assert refused.value.code == "home-in-use"
+
+
+def test_a_home_of_another_version_is_refused(
+    start: Open, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as patched:
+        patched.setattr(home, "FORMAT", home.FORMAT + 1)
+        start(COUNT).close()
+    with pytest.raises(RunError) as refused:
+        start(COUNT)
+    assert refused.value.code == "home-of-other-version"
+    assert "--home" in refused.value.help
