@@ -15,7 +15,8 @@ from weft.engine.ingest import CELL, UNWANTED
 from weft.kernels.arrow import array_of
 from weft.kernels.combine import Bools
 from weft.kernels.lift import Runs, lift, runs
-from weft.share.nodes import Partial, StreamPlan
+from weft.share.nodes import Partial, Standing, StreamPlan
+from weft.share.parts import parts
 from weft.share.rowcolumns import RowColumns, row_columns
 from weft.times import BEGINNING, Instant
 
@@ -28,6 +29,22 @@ def row_cells(rows: pa.Table, plan: StreamPlan, watermark: Instant | None) -> pa
     made = [_cells(rows, plan, root, columns) for root in plan.roots or (NO_ROOT,)]
     made[0] = made[0].counted(plan, watermark)
     return pa.concat_tables([cells.table() for cells in made], promote_options="default")
+
+
+def row_standing(rows: pa.Table, plan: StreamPlan) -> dict[str, pa.Table]:
+    """The rows of each standing filter that wants some, under the names its query gave the columns."""
+    found = {}
+    for at, filter_ in enumerate(plan.standing):
+        mine = rows.filter(rows.column(f"q{at}"))
+        if mine.num_rows:
+            found[filter_.query.name] = standing_table(mine, at, filter_)
+    return found
+
+
+def standing_table(rows: pa.Table, at: int, filter_: Standing) -> pa.Table:
+    """The columns `s<at>_<i>` of the rows, as the query named them."""
+    names = [item.name for item in parts(filter_.query).items]
+    return pa.table({name: rows.column(f"s{at}_{i}") for i, name in enumerate(names)})
 
 
 @dataclass(slots=True)

@@ -18,6 +18,7 @@ from weft.spark.rowsql import bad_rows_sql, rows_sql, standing_sql
 from weft.spark.sql import CORRUPT, level1_sql
 
 _views = count()
+_PLACE_IN_PARTITION = (1 << 33) - 1  # the bits of Spark's row ids that count within a partition
 
 
 def level1(
@@ -31,11 +32,14 @@ def level1(
     return over_batch(batch, level1_sql(plan, "{batch}", CORRUPT in batch.columns, now, watermark))
 
 
-def small_rows(batch: DataFrame, plan: StreamPlan, now: int | None) -> DataFrame:
+def small_rows(batch: DataFrame, plan: StreamPlan, now: int | None, most: int | None = None) -> DataFrame:
     """The rows of a small batch with every expression evaluated, for `engine.rowcells` to aggregate.
 
-    One job without shuffle or aggregation gives all that `level1` and `standing` would need two for.
+    One job without shuffle or aggregation gives all that `level1` and `standing` would need two for. No more
+    than `most` rows of each partition are given: a batch larger than thought must not flood the driver.
     """
+    if most is not None:
+        batch = batch.where(f"(monotonically_increasing_id() & {_PLACE_IN_PARTITION}L) < {most}L")
     return over_batch(batch, rows_sql(plan, "{batch}", CORRUPT in batch.columns, now))
 
 

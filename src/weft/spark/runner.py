@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
 
@@ -23,20 +23,23 @@ from weft.engine.batch import Batch
 from weft.engine.delivery import Delivery
 from weft.engine.ingest import AHEAD, CORRUPT, NO_TIME
 from weft.engine.report import Pace
+from weft.engine.rowcells import row_cells, row_standing, standing_table
 from weft.engine.runtime import Runtime
 from weft.errors import RunError, WeftError
 from weft.plan.nodes import Stream
 from weft.share.nodes import StreamPlan
-from weft.share.parts import parts
 from weft.spark.bisect import culprits
-from weft.spark.level1 import bad_rows, collect, level1, standing
+from weft.spark.level1 import bad_rows, collect, level1, small_rows, standing
 from weft.spark.sql import key_layout
 from weft.spark.stream import start_stream
 from weft.times import Instant
 
-SMALL = 50_000  # rows: below this a batch is read in one task and spared the shuffle
+SMALL = 20_000  # rows: up to this many, shipping them costs less than an aggregation with its shuffle
 MOST_DEAD = 100_000  # rows of one batch that are kept as dead letters; all are counted
 POLL = 0.2  # seconds between looks at the clock, where nothing else wakes a loop
+
+# The level 1 table, the rows of standing filters by query, and dead letters.
+Made = tuple[pa.Table, Mapping[str, pa.Table], pa.Table | None]
 
 
 class Ingest:
@@ -103,20 +106,38 @@ class Ingest:
 
     def _level1(self, batch: DataFrame, number: int, epoch: int, plan: StreamPlan, started: float) -> Batch:
         now, watermark = self._now(), self.runtime.watermark(self.stream.name)
-        small = self.last_rows is not None and self.last_rows < SMALL
-        twice = bool(plan.standing and plan.taps)  # two jobs over one batch: read the source once
-        rows = batch.persist() if twice else batch
-        try:
-            table = collect(level1(rows, plan, now, watermark, small=small))
-            filtered = _by_query(collect(standing(rows, plan, now)), plan) if plan.standing else {}
-            dead = self._dead(rows, plan, table, now, watermark)
-        finally:
-            if twice:
-                rows.unpersist()
+        made = self._few_rows(batch, plan, now, watermark) or self._many_rows(batch, plan, now, watermark)
         query_id = str(self.query.id) if self.query is not None else ""
+        table, filtered, dead = made
         return Batch(
             self.stream.name, number, table, key_layout(plan), epoch, plan, filtered, dead, query_id, started
         )
+
+    def _few_rows(
+        self, batch: DataFrame, plan: StreamPlan, now: Instant | None, watermark: Instant | None
+    ) -> Made | None:
+        """A small batch: Spark evaluates the rows, and they are aggregated here; None: it is not small."""
+        if self.last_rows is not None and self.last_rows > SMALL:
+            return None
+        rows = collect(small_rows(batch, plan, now, SMALL + 1))
+        if rows.num_rows > SMALL:  # a partition may hold more than it gave
+            return None
+        table = row_cells(rows, plan, watermark)
+        return table, row_standing(rows, plan), self._dead(batch, plan, table, now, watermark)
+
+    def _many_rows(
+        self, batch: DataFrame, plan: StreamPlan, now: Instant | None, watermark: Instant | None
+    ) -> Made:
+        """A large batch is aggregated by Spark."""
+        twice = bool(plan.standing and plan.taps)  # two jobs over one batch: read the source once
+        rows = batch.persist() if twice else batch
+        try:
+            table = collect(level1(rows, plan, now, watermark))
+            filtered = _by_query(collect(standing(rows, plan, now)), plan) if plan.standing else {}
+            return table, filtered, self._dead(rows, plan, table, now, watermark)
+        finally:
+            if twice:
+                rows.unpersist()
 
     def pace(self) -> Pace:
         """How fast it goes, for the status."""
@@ -306,12 +327,8 @@ def _by_query(rows: pa.Table, plan: StreamPlan) -> dict[str, pa.Table]:
     found = {}
     for at, filter_ in enumerate(plan.standing):
         mine = rows.filter(pc.equal(rows.column("q"), at))
-        items = parts(filter_.query).items
-        columns = [mine.column(f"s{at}_{i}") for i in range(len(items))]
         if mine.num_rows:
-            found[filter_.query.name] = pa.table(
-                dict(zip((item.name for item in items), columns, strict=True))
-            )
+            found[filter_.query.name] = standing_table(mine, at, filter_)
     return found
 
 
