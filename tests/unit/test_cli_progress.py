@@ -14,7 +14,7 @@ from tests.unit.cli_fakes import NOON, SECOND, FakeSession, a_query, a_status, a
 from weft.errors import RunError
 from weft.terminal import figures, progress
 from weft.terminal.pace import Pace, Rates, Totals, lag, troubles
-from weft.terminal.progress import Interrupts, Plain, Silent, follow, plain_line, summary
+from weft.terminal.progress import Interrupts, Plain, Ran, Silent, follow, plain_line, summary
 
 
 @pytest.mark.parametrize(
@@ -111,9 +111,16 @@ def test_a_plain_line_tells_of_bad_rows_and_of_no_watermark() -> None:
 def test_totals_and_summary() -> None:
     status = a_status(queries=(a_query(dead=2), a_query("b", late=5)))
     assert Totals.of(status).answers == 1200
-    assert summary(status, 61.0) == (
+    assert summary(Ran(None, status, 61.0)) == (
         "84,000 rows in 1 min 1 s: 24 windows of 2 queries answered with 1,200 rows; 5 late; 2 failing"
     )
+
+
+def test_a_summary_tells_of_this_run_only() -> None:
+    before, after = with_rows(1000, answers=10), with_rows(1500, answers=17)
+    assert summary(Ran(before, after, 5.0)) == "500 rows in 5.00 s: 0 windows of 1 query answered with 7 rows"
+    # A query of the run before may have gone, with all its answers.
+    assert Ran(with_rows(1000, answers=10), with_rows(1500, answers=3), 5.0).done.answers == 0
 
 
 def test_plain_progress_tells_each_trouble_once(capsys) -> None:
@@ -132,9 +139,9 @@ def test_follow_gives_the_report_the_program_left(tmp_path) -> None:
     session.calls = calls = []
     session.on_start = lambda: (tmp_path / "status.json").write_text(last.to_json()) and None
     with Interrupts() as interrupts:
-        status, seconds = follow(session, session.start, Silent(), interrupts)
-    assert status == last
-    assert 0 <= seconds < 5
+        ran = follow(session, session.start, Silent(), interrupts)
+    assert ran.status == last
+    assert 0 <= ran.seconds < 5
     assert calls == [("start", {}), "stop"]
 
 
@@ -157,8 +164,8 @@ def test_follow_ends_after_the_given_seconds_counted_from_the_first_rows(tmp_pat
     session = FakeSession(tmp_path, reports=[with_rows(0)] * 20 + [with_rows(1)])
     monkeypatch.setattr(session, "wait", lambda timeout: False)
     with Interrupts() as interrupts:
-        _, seconds = follow(session, session.start, often, interrupts, seconds=0.1)
-    assert 0.3 <= seconds < 5
+        ran = follow(session, session.start, often, interrupts, seconds=0.1)
+    assert 0.3 <= ran.seconds < 5
     assert shown[:20] == [0.1] * 20
     assert shown[-1] <= 0
 
@@ -169,8 +176,8 @@ def test_follow_does_not_wait_for_rows_for_ever(tmp_path, monkeypatch) -> None:
     session = FakeSession(tmp_path, reports=[with_rows(0)])
     monkeypatch.setattr(session, "wait", lambda timeout: False)
     with Interrupts() as interrupts:
-        _, seconds = follow(session, session.start, Often(), interrupts, seconds=0.1)
-    assert 0.2 <= seconds < 5
+        ran = follow(session, session.start, Often(), interrupts, seconds=0.1)
+    assert 0.2 <= ran.seconds < 5
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])

@@ -10,14 +10,13 @@ from pathlib import Path
 import click
 
 from weft.commands.options import conf_option, master_option
-from weft.engine.status import Status
 from weft.lang.parse import parse_program
 from weft.lang.printer import print_statement
 from weft.lang.statements import CreateQuery
 from weft.session import Session
 from weft.terminal.figures import count, times
 from weft.terminal.live import Live
-from weft.terminal.progress import Interrupts, Plain, Progress, follow, summary
+from weft.terminal.progress import Interrupts, Plain, Progress, Ran, follow, summary
 
 PROGRAM = "market.sql"
 TRIGGER = "1000 milliseconds"
@@ -62,10 +61,8 @@ def command(
     place = home or Path(tempfile.mkdtemp(prefix="weft-demo-"))
     with Interrupts() as interrupts, Session(home=place, master=master, conf=conf) as session:
         session.sql(text, file=PROGRAM)
-        status, ran = follow(
-            session, lambda: session.start(trigger=TRIGGER), _shown(session), interrupts, seconds
-        )
-    click.echo(ending(status, ran, place))
+        ran = follow(session, lambda: session.start(trigger=TRIGGER), _shown(session), interrupts, seconds)
+    click.echo(ending(ran, place))
 
 
 def shipped() -> Path:
@@ -90,9 +87,10 @@ def _shown(session: Session) -> Progress:
     return Live("market demo", session.program, session.home, SHOWN)
 
 
-def ending(status: Status, seconds: float, home: Path) -> str:
+def ending(ran: Ran, home: Path) -> str:
     """What was done, what sharing saved, where the answers are, and what to try next."""
-    lines = [summary(status, seconds)]
+    status = ran.status
+    lines = [summary(ran)]
     if status.row_updates_shared and status.partials_shared:
         fewer = times(status.row_updates_apart / status.row_updates_shared)
         lines.append(

@@ -17,11 +17,10 @@ from weft.commands.options import (
     program_argument,
     read,
 )
-from weft.engine.status import Status
 from weft.session import Session
 from weft.terminal.live import Live
-from weft.terminal.pace import Totals, troubles
-from weft.terminal.progress import Interrupts, Plain, Progress, Silent, follow, summary
+from weft.terminal.pace import troubles
+from weft.terminal.progress import Interrupts, Plain, Progress, Ran, Silent, follow, summary
 
 
 @click.command("run")
@@ -75,15 +74,15 @@ def command(
     ):
         for said in session.sql(read(program), file=str(program)):
             click.echo(said)
-        status, seconds = follow(
+        ran = follow(
             session,
             lambda: session.start(trigger=trigger, once=once or drain, drain=drain),
             _shown(progress, program.name, session),
             interrupts,
         )
-        click.echo(summary(status, seconds))
-        click.echo(where(status, session))
-    ill = troubles(status)
+        click.echo(summary(ran))
+        click.echo(where(ran, session))
+    ill = troubles(ran.status)
     for trouble in ill:
         click.echo(trouble, err=True)
     if interrupts.signal:
@@ -106,7 +105,7 @@ def _shown(progress: str | None, title: str, session: Session) -> Progress:
             return Silent()
 
 
-def where(status: Status, session: Session) -> str:
+def where(ran: Ran, session: Session) -> str:
     """Where the answers are: in the result store, and where INTO sent them."""
     sent = [query for query in session.program.queries if query.sink is not None]
     lines = []
@@ -114,8 +113,7 @@ def where(status: Status, session: Session) -> str:
         lines.append(
             f"answers: {session.home / 'results'}    see them with: weft results QUERY --home {session.home}"
         )
-    totals = Totals.of(status)
-    if totals.dead or totals.bad:
+    if ran.done.dead or ran.done.bad:
         lines.append(f"dead letters: {session.home / 'dead'}")
     for query in sent:
         assert query.sink is not None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from dataclasses import dataclass, field
+from dataclasses import astuple, dataclass, field
 
 from weft.engine.status import Status
 from weft.times import Instant
@@ -34,6 +34,10 @@ class Totals:
             dead=sum(query.dead for query in status.queries),
             bad=sum(stream.no_time + stream.ahead + stream.corrupt for stream in status.streams),
         )
+
+    def __sub__(self, before: Totals) -> Totals:
+        """What has come since; of a query that is no longer there nothing is known."""
+        return Totals(*(max(0, now - then) for now, then in zip(astuple(self), astuple(before), strict=True)))
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import os
 import signal
-import sys
 import time
 from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType, TracebackType
 from typing import Protocol, Self
@@ -47,6 +48,21 @@ class Progress(Protocol):
     def show(self, status: Status, elapsed: float, left: float | None) -> None: ...
 
 
+@dataclass(frozen=True, slots=True)
+class Ran:
+    """A run that has ended: the report the run before it left, its own last one, and how long it took."""
+
+    before: Status | None
+    status: Status
+    seconds: float
+
+    @property
+    def done(self) -> Totals:
+        """What this run did: reports count from the first start of the program."""
+        totals = Totals.of(self.status)
+        return totals if self.before is None else totals - Totals.of(self.before)
+
+
 class Interrupts:
     """The first Ctrl-C (or SIGTERM) is noted in `signal`; the second ends the process at once."""
 
@@ -73,8 +89,8 @@ class Interrupts:
 
     def _handle(self, number: int, frame: FrameType | None) -> None:
         if self.signal:
-            if sys.stderr.isatty():
-                os.write(sys.stderr.fileno(), SHOW_SCREEN)
+            with suppress(OSError):
+                os.write(os.open("/dev/tty", os.O_WRONLY), SHOW_SCREEN)
             os._exit(128 + number)
         self.signal = number
 
@@ -146,12 +162,13 @@ def follow(
     progress: Progress,
     interrupts: Interrupts,
     seconds: float | None = None,
-) -> tuple[Status, float]:
+) -> Ran:
     """Start a program and show its progress until it ends, Ctrl-C, or `seconds` have passed; then stop it.
 
-    The seconds count from the first rows, for compiling the first batch takes a while. Gives the last report
-    of the program and how long it ran. What it ended with, it raises.
+    The seconds count from the first rows, for compiling the first batch takes a while. What the program ended
+    with, it raises.
     """
+    before = read_status(running.home)
     try:
         with progress:
             try:
@@ -167,7 +184,7 @@ def follow(
         status = running.status()
     finally:
         running.stop()
-    return read_status(running.home) or status, lasted
+    return Ran(before, read_status(running.home) or status, lasted)
 
 
 def _show_until_end(
@@ -189,12 +206,12 @@ def _show_until_end(
     return not interrupts.signal
 
 
-def summary(status: Status, elapsed: float) -> str:
+def summary(ran: Ran) -> str:
     """What was done, in one line."""
-    totals = Totals.of(status)
+    totals = ran.done
     text = (
-        f"{many(totals.rows, 'row')} in {span(elapsed)}: {many(totals.windows, 'window')} of "
-        f"{many(len(status.queries), 'query', 'queries')} answered with {many(totals.answers, 'row')}"
+        f"{many(totals.rows, 'row')} in {span(ran.seconds)}: {many(totals.windows, 'window')} of "
+        f"{many(len(ran.status.queries), 'query', 'queries')} answered with {many(totals.answers, 'row')}"
     )
     for number, what in (
         (totals.late, "late"),
