@@ -6,6 +6,8 @@ so a window may be put together from any disjoint pieces that cover it.
 
 from __future__ import annotations
 
+import math
+import mmap
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -102,16 +104,40 @@ def _halve_runs(kind: Kind, arrays: Arrays, lengths: Ints) -> tuple[Arrays, Ints
     return halved, (lengths + 1) // 2
 
 
-def enlarged(array: Column, shape: tuple[int, ...], fill: float | int) -> Column:
-    """A larger array with `array` in its first corner and `fill` elsewhere."""
-    out = _filled(shape, array.dtype, fill)
-    out[tuple(slice(length) for length in array.shape)] = array
+def enlarged(array: Column, shape: tuple[int, ...], fill: float | int, used: int) -> Column:
+    """A larger array with the first `used` positions (axis 1) of `array` in its corner, `fill` around them.
+
+    Positions beyond are left unwritten: spare room that is never touched costs no memory.
+    """
+    out = room(shape, array.dtype)
+    old = array.shape
+    corner = (slice(old[0]), slice(used), *(slice(length) for length in old[2:]))
+    out[corner] = array[:, :used]
+    out[old[0] :, :used] = fill
+    if len(shape) > 2:
+        out[: old[0], :used, old[2] :] = fill
     return out
 
 
-def with_spare(needed: int, capacity: int) -> int:
-    """A capacity that holds `needed` and grows by half, so that growing costs O(1) per place in all."""
-    return capacity if needed <= capacity else max(needed, capacity + capacity // 2, 16)
+def room(shape: tuple[int, ...], dtype: npt.DTypeLike) -> Column:
+    """Memory that is taken page by page as it is touched.
+
+    Numpy asks for pages of 2 MB, of which a spare position between two components fills one.
+    """
+    size = math.prod(shape) * np.dtype(dtype).itemsize
+    if size < 1 << 22:
+        return np.empty(shape, dtype)
+    return np.frombuffer(mmap.mmap(-1, size), dtype).reshape(shape)
+
+
+def more_positions(needed: int, capacity: int) -> int:
+    """A capacity that holds `needed`: four times as much, for spare positions cost nothing and copies do."""
+    return capacity if needed <= capacity else max(needed, 4 * capacity, 16)
+
+
+def more_groups(needed: int, capacity: int) -> int:
+    """A capacity that holds `needed`: spare groups are written in every position, so only a quarter more."""
+    return capacity if needed <= capacity else max(needed, capacity + capacity // 4, 16)
 
 
 def _filled(shape: tuple[int, ...], dtype: npt.DTypeLike, fill: float | int) -> Column:

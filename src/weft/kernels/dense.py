@@ -14,7 +14,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from weft.kernels.cells import HERE, NOTHING, Cells, Selection, Writes, new_bank, new_banks
-from weft.kernels.combine import SUM, Arrays, Bools, Ints, Kind, enlarged, with_spare
+from weft.kernels.combine import SUM, Arrays, Bools, Ints, Kind, more_positions
 from weft.kernels.orders import Recode
 from weft.kernels.prefix import Prefix
 
@@ -61,8 +61,7 @@ class Dense:
             self._banks[kind].put(rows, groups, comps, arrays)
 
     def _mark(self, rows: Ints, groups: Ints) -> None:
-        sums = self._sums.sums[HERE]
-        new = (sums[rows + 1, groups] == sums[rows, groups]).astype(np.int64)
+        new = (self._sums.value(HERE, rows, groups) == 0).astype(np.int64)
         self._sums.put(rows, groups, np.array([HERE]), (new[None],))
 
     def _rows_of(self, starts: Ints) -> Ints:
@@ -84,8 +83,9 @@ class Dense:
         at_end = not len(live) or int(starts[0]) > int(live[-1])
         rows = self._head + places + np.arange(len(places))
         self._size += len(starts)
-        capacity = with_spare(self._size, len(self._times))
-        self._times = enlarged(self._times, (capacity,), 0) if capacity > len(self._times) else self._times
+        capacity = more_positions(self._size, len(self._times))
+        if capacity > len(self._times):
+            self._times = np.concatenate([self._times, np.zeros(capacity - len(self._times), np.int64)])
         self._times[self._head : self._size] = np.insert(live, places, starts)
         for bank in self._banks.values():
             if bank.width and at_end:
@@ -179,9 +179,7 @@ class Dense:
 
     def _here(self) -> Ints:
         """Live cells of each group."""
-        sums = self._sums.sums
-        counts: Ints = sums[HERE, self._size, : self._groups] - sums[HERE, self._head, : self._groups]
-        return counts
+        return self._sums.total(HERE, self._head)[: self._groups]
 
     @property
     def _sums(self) -> Prefix:

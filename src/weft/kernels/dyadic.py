@@ -7,12 +7,13 @@ grow, and the oldest positions are dropped by the half.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
-from weft.kernels.combine import Arrays, Ints, Kind, enlarged, with_spare
+from weft.kernels.combine import Arrays, Ints, Kind, enlarged, more_groups, more_positions, room
 
 
 class Dyadic:
@@ -29,10 +30,12 @@ class Dyadic:
         self.levels: list[Arrays] = [kind.empty((0, 0, *trail))]
         self.size = 0
         self.clean = 0  # positions whose blocks are up to date
+        self.blank = 0  # positions from here on hold nothing
 
     @property
     def nbytes(self) -> int:
-        return sum(int(array.nbytes) for level in self.levels for array in level)
+        used = [array[:, : self.size >> at] for at, level in enumerate(self.levels) for array in level]
+        return sum(int(array.nbytes) for array in used)
 
     @property
     def width(self) -> int:
@@ -41,20 +44,22 @@ class Dyadic:
     def widen(self, width: int) -> None:
         """At least so many components; in the new ones nothing is present."""
         if width > self.width:
-            self._enlarge_all(lambda shape: (width, *shape[1:]))
+            self._reshape(lambda shape: (width, *shape[1:]))
 
     def widen_groups(self, groups: int) -> None:
-        spare = with_spare(groups, self.levels[0][0].shape[2])
+        spare = more_groups(groups, self.levels[0][0].shape[2])
         if spare > self.levels[0][0].shape[2]:
-            self._enlarge_all(lambda shape: (*shape[:2], spare))
+            self._reshape(lambda shape: (*shape[:2], spare))
 
     def append(self, count: int) -> None:
         """So many positions more, holding nothing."""
-        self.size += count
         shape = self.levels[0][0].shape
-        capacity = with_spare(self.size, shape[1])
+        capacity = more_positions(self.size + count, shape[1])
         if capacity > shape[1]:
-            self.levels[0] = self._enlarge(self.levels[0], (shape[0], capacity, *shape[2:]))
+            self.levels[0] = self._enlarge(self.levels[0], (shape[0], capacity, *shape[2:]), self.size)
+        for array, identity in zip(self.levels[0], self.kind.identity):
+            array[:, self.size : self.size + count] = identity
+        self.size += count
 
     def insert(self, places: Ints) -> None:
         """New positions holding nothing; `places` are their final positions, ascending."""
@@ -66,20 +71,24 @@ class Dyadic:
             array[:, first : self.size] = array[:, np.minimum(old, self.size - len(places) - 1)]
             array[:, places] = identity
         self.clean = min(self.clean, first)
+        self.blank = self.size
 
     def put(self, rows: Ints, groups: Ints, comps: Ints, arrays: Arrays) -> None:
         """Combine `arrays` [component, cell] into the cells (row, group); no cell twice."""
         at = (comps[:, None], rows, groups)
-        with np.errstate(invalid="ignore", over="ignore"):
-            together = self.kind.combine(tuple(array[at] for array in self.levels[0]), arrays)
-        for array, part in zip(self.levels[0], together):
+        first = int(rows.min())
+        if first < self.blank:
+            with np.errstate(invalid="ignore", over="ignore"):
+                arrays = self.kind.combine(tuple(array[at] for array in self.levels[0]), arrays)
+        for array, part in zip(self.levels[0], arrays):
             array[at] = part
-        self.clean = min(self.clean, int(rows.min()))
+        self.clean = min(self.clean, first)
+        self.blank = max(self.blank, int(rows.max()) + 1)
 
     def load(self, arrays: Arrays) -> None:
         """Begin anew from the values [component, position, ...]."""
         self.levels = [arrays]
-        self.size = arrays[0].shape[1]
+        self.size = self.blank = arrays[0].shape[1]
         self.clean = 0
 
     def base(self, first: int = 0) -> Arrays:
@@ -88,7 +97,11 @@ class Dyadic:
 
     def drop(self, count: int) -> None:
         """Forget the first positions."""
-        self.load(tuple(array[:, count : self.size].copy() for array in self.levels[0]))
+        for array in self.levels[0]:
+            array[:, : self.size - count] = array[:, count : self.size]
+        self.size -= count
+        self.blank = self.size
+        self.clean = 0
 
     def keep(self, comps: Ints) -> None:
         self.levels = [tuple(array[comps] for array in level) for level in self.levels]
@@ -161,16 +174,19 @@ class Dyadic:
         shape = self.levels[0][0].shape
         wanted = (shape[0], max(blocks, shape[1] >> level), *shape[2:])
         if level == len(self.levels):
-            self.levels.append(self.kind.empty(wanted))
+            self.levels.append(tuple(room(wanted, dtype) for dtype in self.kind.dtypes))
         elif self.levels[level][0].shape[1] < blocks:
-            self.levels[level] = self._enlarge(self.levels[level], wanted)
+            self.levels[level] = self._enlarge(self.levels[level], wanted, self.levels[level][0].shape[1])
 
-    def _enlarge(self, arrays: Arrays, shape: tuple[int, ...]) -> Arrays:
-        return tuple(enlarged(array, shape, fill) for array, fill in zip(arrays, self.kind.identity))
+    def _enlarge(self, arrays: Arrays, shape: tuple[int, ...], used: int) -> Arrays:
+        return tuple(enlarged(array, shape, fill, used) for array, fill in zip(arrays, self.kind.identity))
 
-    def _enlarge_all(self, shape: object) -> None:
-        assert callable(shape)
-        self.levels = [self._enlarge(level, shape(level[0].shape)) for level in self.levels]
+    def _reshape(self, shape: Callable[[tuple[int, ...]], tuple[int, ...]]) -> None:
+        """All levels in larger arrays: `shape` says how large, the number of positions stays."""
+        self.levels = [
+            self._enlarge(arrays, shape(arrays[0].shape), min(self.size >> level, arrays[0].shape[1]))
+            for level, arrays in enumerate(self.levels)
+        ]
 
 
 @lru_cache(maxsize=8192)

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from weft.kernels.combine import SUM, Arrays, Column, Ints, Kind, enlarged, with_spare
+from weft.kernels.arrow import all_true
+from weft.kernels.combine import SUM, Arrays, Column, Ints, Kind, enlarged, more_groups, more_positions
 
 _AT_ONCE = 1 << 22  # elements of a temporary that is built for all components together
 
@@ -17,9 +18,11 @@ _AT_ONCE = 1 << 22  # elements of a temporary that is built for all components t
 class Prefix:
     """Components by position, and by group in a third axis where there is one (`trail`).
 
-    positions       0   1   2   3
-    values          5   0   2   4
-    sums        0   5   5   7   11        window [1, 4) = sums[4] - sums[1] = 6
+        positions       0   1   2   3
+        values          5   0   2   4
+        sums        0   5   5   7   11        window [1, 4) = sums[4] - sums[1] = 6
+
+    Positions from `settled` on still hold their values, to be summed when they are first asked for.
     """
 
     kind: Kind = SUM
@@ -27,10 +30,11 @@ class Prefix:
     def __init__(self, trail: tuple[int, ...] = ()) -> None:
         self.sums: Column = np.zeros((0, 1, *trail), np.int64)
         self.size = 0
+        self.settled = 0
 
     @property
     def nbytes(self) -> int:
-        return int(self.sums.nbytes)
+        return int(self.sums[:, : self.size + 1].nbytes)
 
     @property
     def width(self) -> int:
@@ -39,33 +43,45 @@ class Prefix:
     def widen(self, width: int) -> None:
         """At least so many components; the new ones are zero everywhere."""
         if width > self.width:
-            self.sums = enlarged(self.sums, (width, *self.sums.shape[1:]), 0)
+            self._enlarge((width, *self.sums.shape[1:]))
 
     def widen_groups(self, groups: int) -> None:
         shape = self.sums.shape
         if groups > shape[2]:
-            self.sums = enlarged(self.sums, (*shape[:2], with_spare(groups, shape[2])), 0)
+            self._enlarge((*shape[:2], more_groups(groups, shape[2])))
 
     def append(self, count: int) -> None:
         """So many positions more, holding nothing."""
         shape = self.sums.shape
-        capacity = with_spare(self.size + count + 1, shape[1])
+        capacity = more_positions(self.size + count + 1, shape[1])
         if capacity > shape[1]:
-            self.sums = enlarged(self.sums, (shape[0], capacity, *shape[2:]), 0)
-        self.sums[:, self.size + 1 : self.size + count + 1] = self.sums[:, self.size, None]
+            self._enlarge((shape[0], capacity, *shape[2:]))
+        self.sums[:, self.size + 1 : self.size + count + 1] = 0
         self.size += count
 
     def insert(self, places: Ints) -> None:
         """New positions holding nothing; `places` are their final positions, ascending."""
+        self._settle()
         first = int(places[0])
         self.append(len(places))
         after = np.arange(first, self.size + 1)
         old = after - np.searchsorted(places, after)
         self.sums[:, first : self.size + 1] = self.sums[:, old]
+        self.settled = self.size
 
     def put(self, rows: Ints, groups: Ints, comps: Ints, arrays: Arrays) -> None:
         """Add `arrays[0]` [component, cell] at the cells (row, group); no cell twice."""
         (values,) = arrays
+        late = rows < self.settled
+        if not late.any():
+            self.sums[comps[:, None], rows + 1, groups] += values
+            return
+        if not all_true(late):
+            self.sums[comps[:, None], rows[~late] + 1, groups[~late]] += values[:, ~late]
+        self._add_late(rows[late], groups[late], comps, values[:, late])
+
+    def _add_late(self, rows: Ints, groups: Ints, comps: Ints, values: Ints) -> None:
+        """Add to sums that are settled: to that of each row, and to all behind it."""
         first, last = int(rows.min()), int(rows.max()) + 1
         trail = self.sums.shape[2:]
         chunk = max(1, _AT_ONCE // max(1, (last - first) * trail[0]))
@@ -76,25 +92,46 @@ class Prefix:
             np.cumsum(delta, axis=1, out=delta)
             which = _all_or(some, self.width)
             self.sums[which, first + 1 : last + 1] += delta
-            if last < self.size:
-                self.sums[which, last + 1 : self.size + 1] += delta[:, -1:]
+            if last < self.settled:
+                self.sums[which, last + 1 : self.settled + 1] += delta[:, -1:]
+
+    def _settle(self) -> None:
+        if self.settled < self.size:
+            new = self.sums[:, self.settled : self.size + 1]
+            np.cumsum(new, axis=1, out=new)
+            self.settled = self.size
+
+    def value(self, comp: int, rows: Ints, groups: Ints) -> Ints:
+        """The values of single cells."""
+        sums = self.sums[comp]
+        values: Ints = sums[rows + 1, groups] - np.where(rows < self.settled, sums[rows, groups], 0)
+        return values
+
+    def total(self, comp: int, first: int) -> Ints:
+        """The sum from position `first` on."""
+        self._settle()
+        totals: Ints = self.sums[comp, self.size] - self.sums[comp, first]
+        return totals
 
     def load(self, arrays: Arrays) -> None:
         """Begin anew from the values [component, position, ...]."""
         (values,) = arrays
-        self.size = values.shape[1]
+        self.size = self.settled = values.shape[1]
         self.sums = np.zeros((values.shape[0], self.size + 1, *values.shape[2:]), np.int64)
         np.cumsum(values, axis=1, out=self.sums[:, 1:])
 
     def base(self, first: int = 0) -> Arrays:
         """The values themselves, from position `first` on."""
+        self._settle()
         sums = self.sums[:, first : self.size + 1]
         return (sums[:, 1:] - sums[:, :-1],)
 
     def drop(self, count: int) -> None:
         """Forget the first positions."""
-        self.sums = self.sums[:, count : self.size + 1].copy()
+        self._settle()
+        self.sums[:, : self.size - count + 1] = self.sums[:, count : self.size + 1]
         self.size -= count
+        self.settled = self.size
 
     def keep(self, comps: Ints) -> None:
         self.sums = self.sums[comps]
@@ -102,8 +139,12 @@ class Prefix:
     def keep_groups(self, groups: Ints) -> None:
         self.sums = self.sums[..., groups]
 
+    def _enlarge(self, shape: tuple[int, ...]) -> None:
+        self.sums = enlarged(self.sums, shape, 0, self.size + 1)
+
     def ranges(self, lo: Ints, hi: Ints, comps: Ints, groups: int | None = None) -> Arrays:
         """The sums of the windows [lo, hi): [component, window, ...]."""
+        self._settle()
         sums = self.sums if groups is None else self.sums[..., :groups]
         if len(lo) == 1:
             return ((sums[:, hi[0]][comps] - sums[:, lo[0]][comps])[:, None],)

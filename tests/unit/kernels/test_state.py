@@ -209,7 +209,7 @@ def test_many_groups_in_few_slices_are_kept_sparse_and_come_back_dense() -> None
 def test_state_stays_level_while_slices_and_groups_come_and_go() -> None:
     count, least = ColumnSpec("count(*)", "count"), ColumnSpec("min(s)", "min", "string")
     state, sizes = FeedState(1), []
-    for slice in range(2_000):
+    for slice in range(800):
         keys = pa.array([f"g{slice // 10}", f"h{slice // 10}"])
         columns = {count: {"": pa.array([1, 1])}, least: {"": pa.array([f"v{slice}", None])}}
         state.fold(np.full(2, slice), [keys], columns)
@@ -218,5 +218,50 @@ def test_state_stays_level_while_slices_and_groups_come_and_go() -> None:
         recent = [f"v{at}" for at in range(slice // 10 * 10, slice + 1)]
         assert min(recent) in answered.values[least][0].to_pylist()
         sizes.append(state.nbytes)
-    assert max(sizes[1_000:]) <= 2 * max(sizes[:1_000])
+    assert max(sizes[400:]) <= 2 * max(sizes[:400])
     assert len(state.groups) <= 128
+
+
+@pytest.mark.parametrize("kind", STATES)
+@pytest.mark.parametrize("seed", [1, 2])
+def test_a_long_run_with_late_cells_and_expiry(kind: str, seed: int) -> None:
+    """Hundreds of slices and a growing set of groups: windows of every length against the whole matrix."""
+    rng = np.random.default_rng(seed)
+    count, total = ColumnSpec("count(*)", "count"), ColumnSpec("sum(x)", "sum_float", "double")
+    least, most = ColumnSpec("min(i)", "min", "int"), ColumnSpec("max(i)", "max", "int")
+    state, slices, groups = STATES[kind](1), 400, 30
+    counts, sums = np.zeros((slices, groups), np.int64), np.zeros((slices, groups))
+    lows, highs = np.full((slices, groups), 10**6), np.full((slices, groups), -(10**6))
+    expired = 0
+    for now in range(0, slices, 3):
+        new = rng.random((3, groups)) < 0.4 * (np.arange(groups) < 5 + now // 10)
+        rows, at = np.nonzero(new[: slices - now])
+        rows += now
+        if now > 20:  # some cells arrive late, into old slices and into ones that are not there yet
+            rows[:2] = rng.integers(max(expired, now - 20), now, len(rows[:2]))
+        x, i = rng.normal(size=len(rows)), rng.integers(-1000, 1000, len(rows))
+        np.add.at(counts, (rows, at), 1)
+        np.add.at(sums, (rows, at), x)
+        np.minimum.at(lows, (rows, at), i)
+        np.maximum.at(highs, (rows, at), i)
+        ones = pa.array(np.ones(len(rows), np.int64))
+        values = pa.array(i.astype(np.int32))
+        columns = {count: {"": ones}, total: {"": pa.array(x)}, least: {"": values}, most: {"": values}}
+        state.fold(rows * GRAIN, [pa.array(at)], columns)
+        if now % 4 == 0:
+            expired = max(0, now - 120)
+            state.expire(expired * GRAIN)
+        starts = np.sort(rng.integers(expired, now + 3, 40 if now % 5 == 0 else 2))
+        ends = np.maximum.accumulate(starts + rng.integers(1, 100))
+        found = state.answer(starts * GRAIN, ends * GRAIN, count, [count, total, least, most])
+        keys = state.keys(found.group)[0].to_numpy()
+        here = [
+            (w, g) for w, (a, b) in enumerate(zip(starts, ends)) for g in np.flatnonzero(counts[a:b].sum(0))
+        ]
+        assert sorted(zip(found.window.tolist(), keys.tolist())) == here
+        for row, (window, group) in enumerate(zip(found.window, keys)):
+            cut = slice(starts[window], ends[window])
+            assert found.values[count][0][row] == counts[cut, group].sum()
+            assert found.values[total][0][row] == pytest.approx(sums[cut, group].sum(), abs=1e-9)
+            assert found.values[least][0][row].as_py() == lows[cut, group].min()
+            assert found.values[most][0][row].as_py() == highs[cut, group].max()
