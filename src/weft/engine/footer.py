@@ -11,7 +11,7 @@ Numbers of fields are those of `parquet.thrift` in the Apache Parquet format.
 
 from __future__ import annotations
 
-import struct
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,24 +19,26 @@ _TRUE, _FALSE, _BYTE, _I16, _I32, _I64, _DOUBLE, _BINARY, _LIST, _SET, _MAP, _ST
 
 _NUM_ROWS, _ROW_GROUPS = 3, 4  # FileMetaData
 _COLUMNS, _GROUP_OFFSET, _ORDINAL = 1, 5, 7  # RowGroup
-_CHUNK_OFFSETS, _META_DATA = (
-    (2, 4, 6),
+_META_DATA, _CHUNK_OFFSETS = (
     3,
+    (2, 4, 6),
 )  # ColumnChunk: of the chunk, of its offset index, of its column index
 _META_OFFSETS = (9, 10, 11, 14)  # ColumnMetaData: data page, index page, dictionary page, bloom filter
 
 MAGIC = b"PAR1"
 
-Field = tuple[int, Any]  # Thrift type and value
+Field = tuple[
+    int, Any
+]  # Thrift type, and the value: an int, a list of structs, a struct, or bytes left as they are
 Struct = dict[int, Field]
+Wanted = Mapping[
+    int, Any
+]  # the fields of a struct to take apart: None for a number, else those of a struct below
 
-
-@dataclass(frozen=True, slots=True)
-class Listed:
-    """A Thrift list: the type of its elements, and the elements."""
-
-    kind: int
-    values: list[Any]
+_OFFSETS_OF_META: Wanted = dict.fromkeys(_META_OFFSETS)
+_OFFSETS_OF_CHUNK: Wanted = dict.fromkeys(_CHUNK_OFFSETS) | {_META_DATA: _OFFSETS_OF_META}
+_OFFSETS_OF_GROUP: Wanted = {_COLUMNS: _OFFSETS_OF_CHUNK, _GROUP_OFFSET: None, _ORDINAL: None}
+_ROW_GROUPS_OF_FILE: Wanted = {_NUM_ROWS: None, _ROW_GROUPS: _OFFSETS_OF_GROUP}
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +57,7 @@ def split_file(data: bytes) -> tuple[bytes, bytes]:
 
 def frame(footer: bytes) -> Frame:
     """The frame of a footer."""
-    fields = _Reader(footer).struct()
+    fields = _Reader(footer).struct({})
     head, end = bytearray(), bytearray()
     _write_fields(head, {number: field for number, field in fields.items() if number < _NUM_ROWS}, 0)
     _write_fields(
@@ -71,20 +73,18 @@ def moved_row_groups(footer: bytes, like: Frame, by: int, first: int) -> tuple[l
     They are numbered from `first` on. What the footer has in common with `like` is not read again.
     """
     known = footer.startswith(like.head)
-    fields = _Reader(footer, len(like.head) if known else 0).struct(
-        _NUM_ROWS - 1 if known else 0, _ROW_GROUPS
-    )
-    groups = fields[_ROW_GROUPS][1].values
-    moved = [_encode(_moved_group(group, by, first + at)) for at, group in enumerate(groups)]
+    reader = _Reader(footer, len(like.head) if known else 0)
+    fields = reader.struct(_ROW_GROUPS_OF_FILE, _NUM_ROWS - 1 if known else 0, _ROW_GROUPS)
+    moved = [_encode(_moved_group(group, by, first + at)) for at, group in enumerate(fields[_ROW_GROUPS][1])]
     return moved, int(fields[_NUM_ROWS][1])
 
 
 def join_footer(around: Frame, row_groups: list[bytes], rows: int) -> bytes:
     """The end of a file that holds these row groups: its footer, the length of that, the magic."""
     out = bytearray(around.head)
-    _write_field(out, 1, _I64, rows)
-    _write_header(out, 1, _LIST)
-    _write_list_header(out, _STRUCT, len(row_groups))
+    _write_fields(out, {_NUM_ROWS: (_I64, rows)}, _NUM_ROWS - 1)
+    out.append(1 << 4 | _LIST)
+    _write_list_header(out, len(row_groups))
     out += b"".join(row_groups)
     out += around.end
     return bytes(out) + len(out).to_bytes(4, "little") + MAGIC
@@ -92,8 +92,7 @@ def join_footer(around: Frame, row_groups: list[bytes], rows: int) -> bytes:
 
 def _moved_group(group: Struct, by: int, ordinal: int) -> Struct:
     moved = _moved(group, (_GROUP_OFFSET,), by)
-    columns = [_moved_chunk(chunk, by) for chunk in group[_COLUMNS][1].values]
-    moved[_COLUMNS] = (_LIST, Listed(_STRUCT, columns))
+    moved[_COLUMNS] = (_LIST, [_moved_chunk(chunk, by) for chunk in group[_COLUMNS][1]])
     if _ORDINAL in moved:
         moved[_ORDINAL] = (_I16, ordinal)
     return moved
@@ -116,48 +115,66 @@ def _moved(fields: Struct, offsets: tuple[int, ...], by: int) -> Struct:
 
 
 class _Reader:
-    """Reads the compact protocol."""
+    """Reads the compact protocol, taking apart only what is wanted."""
 
     def __init__(self, data: bytes, at: int = 0) -> None:
         self._data = data
         self._at = at
 
-    def struct(self, number: int = 0, last: int | None = None) -> Struct:
+    def struct(self, wanted: Wanted, number: int = 0, last: int | None = None) -> Struct:
         """The fields after `number`, to the end of the struct or up to the field `last`."""
         fields: Struct = {}
         while number != last and (header := self._byte()):
             number = number + (header >> 4) if header >> 4 else self._zigzag()
             kind = header & 15
-            fields[number] = (kind, kind == _TRUE if kind in (_TRUE, _FALSE) else self._value(kind))
+            if number in wanted:
+                fields[number] = (kind, self._value(kind, wanted[number]))
+            else:
+                start = self._at
+                self._skip(kind, in_struct=True)
+                fields[number] = (kind, self._data[start : self._at])
         return fields
 
-    def _value(self, kind: int) -> Any:
-        if kind in (_I16, _I32, _I64):
+    def _value(self, kind: int, wanted: Wanted | None) -> Any:
+        if wanted is None:
             return self._zigzag()
-        if kind == _BINARY:
-            return self._take(self._varint())
         if kind == _STRUCT:
-            return self.struct()
-        if kind in (_LIST, _SET):
-            return self._list()
-        if kind == _DOUBLE:
-            return struct.unpack("<d", self._take(8))[0]
-        if kind in (_TRUE, _FALSE, _BYTE):
-            return self._byte()
-        raise ValueError(f"a Parquet footer with a field of type {kind}")
+            return self.struct(wanted)
+        return [self.struct(wanted) for _ in range(self._list_header()[1])]
 
-    def _list(self) -> Listed:
+    def _skip(self, kind: int, in_struct: bool = False) -> None:
+        if kind in (_I16, _I32, _I64):
+            while self._byte() > 127:
+                pass
+        elif kind == _BINARY:
+            length = self._varint()
+            self._at += length
+        elif kind == _STRUCT:
+            self._skip_struct()
+        elif kind in (_LIST, _SET):
+            element, count = self._list_header()
+            for _ in range(count):
+                self._skip(element)
+        elif kind in (_DOUBLE, _BYTE):
+            self._at += 8 if kind == _DOUBLE else 1
+        elif kind in (_TRUE, _FALSE):
+            self._at += 0 if in_struct else 1  # the value of a field is in its header
+        else:
+            raise ValueError(f"a Parquet footer with a field of type {kind}")
+
+    def _skip_struct(self) -> None:
+        while header := self._byte():
+            if not header >> 4:
+                self._zigzag()
+            self._skip(header & 15, in_struct=True)
+
+    def _list_header(self) -> tuple[int, int]:
         header = self._byte()
-        count = header >> 4 if header >> 4 < 15 else self._varint()
-        return Listed(header & 15, [self._value(header & 15) for _ in range(count)])
+        return header & 15, header >> 4 if header >> 4 < 15 else self._varint()
 
     def _byte(self) -> int:
         self._at += 1
         return self._data[self._at - 1]
-
-    def _take(self, length: int) -> bytes:
-        self._at += length
-        return self._data[self._at - length : self._at]
 
     def _varint(self) -> int:
         value = shift = 0
@@ -186,44 +203,26 @@ def _write_struct(out: bytearray, fields: Struct) -> None:
 
 def _write_fields(out: bytearray, fields: Struct, last: int) -> None:
     for number, (kind, value) in sorted(fields.items()):
-        _write_field(out, number - last, kind, value)
+        assert 0 < number - last < 16, "footers have no gaps of fifteen fields"
+        out.append((number - last) << 4 | kind)
         last = number
+        match value:
+            case bytes():
+                out += value
+            case int():
+                _write_varint(out, value << 1 ^ value >> 63)
+            case dict():
+                _write_struct(out, value)
+            case _:
+                _write_list_header(out, len(value))
+                for element in value:
+                    _write_struct(out, element)
 
 
-def _write_field(out: bytearray, step: int, kind: int, value: Any) -> None:
-    _write_header(out, step, kind)
-    if kind not in (_TRUE, _FALSE):
-        _write_value(out, kind, value)
-
-
-def _write_header(out: bytearray, step: int, kind: int) -> None:
-    assert 0 < step < 16, "footers have no gaps of fifteen fields"
-    out.append(step << 4 | kind)
-
-
-def _write_value(out: bytearray, kind: int, value: Any) -> None:
-    if kind in (_I16, _I32, _I64):
-        _write_varint(out, value << 1 ^ value >> 63)
-    elif kind == _BINARY:
-        _write_varint(out, len(value))
-        out += value
-    elif kind == _STRUCT:
-        _write_struct(out, value)
-    elif kind in (_LIST, _SET):
-        _write_list_header(out, value.kind, len(value.values))
-        for element in value.values:
-            _write_value(out, value.kind, element)
-    elif kind == _DOUBLE:
-        out += struct.pack("<d", value)
-    else:
-        out.append(value)
-
-
-def _write_list_header(out: bytearray, kind: int, count: int) -> None:
-    if count < 15:
-        out.append(count << 4 | kind)
-    else:
-        out.append(15 << 4 | kind)
+def _write_list_header(out: bytearray, count: int) -> None:
+    """Of a list of structs."""
+    out.append(min(count, 15) << 4 | _STRUCT)
+    if count >= 15:
         _write_varint(out, count)
 
 
