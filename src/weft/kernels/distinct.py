@@ -26,8 +26,8 @@ def owners(rows: Answered, own: FeedState, counted: Answered, extra: FeedState) 
 
     `own` and `extra` are the states that gave them; the keys of `extra` are those of `own` and one more.
     """
-    groups, which = np.unique(counted.group, return_inverse=True)
-    group = own.lookup(extra.keys(groups)[:-1], len(groups))[which]
+    _, first, which = np.unique(extra.groups.family(counted.group), return_index=True, return_inverse=True)
+    group = own.lookup(extra.keys(counted.group[first])[:-1], len(first))[which]
     width = int(max(group.max(initial=0), rows.group.max(initial=0))) + 1
     wanted = counted.window * width + group
     known = rows.window * width + rows.group

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from sys import getsizeof
 from typing import Any
 
 import numpy as np
@@ -25,6 +26,9 @@ class GroupIndex:
         self._columns = [_Distinct() for _ in range(self.key_count)]
         self._pairs = [_Distinct() for _ in range(self.key_count - 1)]
         self._keys: list[pa.Array] | None = None  # per group; None as long as there is none
+        self._family: Ints = np.zeros(
+            0, np.int64
+        )  # per group; groups that differ in the last key alone share it
         self._count = 0
 
     def __len__(self) -> int:
@@ -32,17 +36,18 @@ class GroupIndex:
 
     @property
     def nbytes(self) -> int:
-        return sum(array.nbytes for array in self._keys or ())
+        tables = sum(getsizeof(distinct.ids) for distinct in (*self._columns, *self._pairs))
+        return sum(int(array.nbytes) for array in self._keys or ()) + tables + int(self._family.nbytes)
 
     def add(self, keys: Sequence[pa.Array], rows: int | None = None) -> Ints:
         """The ids of the keys, new where they have not been met. `rows`: how many, where there is no key."""
         if not self.key_count:
             return np.zeros(rows or 0, np.int64)
         hashed = [_canonical(array) for array in keys]
-        ids = self._columns[0].add(hashed[0])
+        family, ids = np.zeros(len(hashed[0]), np.int64), self._columns[0].add(hashed[0])
         for column, pair, array in zip(self._columns[1:], self._pairs, hashed[1:]):
-            ids = pair.add(_pair(ids, column.add(array)))
-        self._remember(ids, keys)
+            family, ids = ids, pair.add(_pair(ids, column.add(array)))
+        self._remember(ids, family, keys)
         return ids
 
     def lookup(self, keys: Sequence[pa.Array], rows: int | None = None) -> Ints:
@@ -64,6 +69,10 @@ class GroupIndex:
         chosen = pa.array(ids)
         return [array.take(chosen) for array in self._keys]
 
+    def family(self, ids: Ints) -> Ints:
+        """A number for the keys of each group but the last."""
+        return self._family[ids]
+
     def keep(self, ids: Ints) -> None:
         """Forget all groups but these, which become 0, 1, 2, ..."""
         if self._keys is None:
@@ -72,19 +81,16 @@ class GroupIndex:
         self._begin()
         self.add(kept)
 
-    def _remember(self, ids: Ints, keys: Sequence[pa.Array]) -> None:
+    def _remember(self, ids: Ints, family: Ints, keys: Sequence[pa.Array]) -> None:
         """Ids are dealt out in order of appearance: the new ones are those above all before them."""
         new = np.flatnonzero(ids >= self._count)
         if not new.size:
             return
         first = new[np.unique(ids[new], return_index=True)[1]]
         fresh = [_normal(array.take(pa.array(first))) for array in keys]
-        known = self._keys
-        self._keys = (
-            fresh
-            if known is None
-            else [pa.concat_arrays([old, _as(add, old.type)]) for old, add in zip(known, fresh)]
-        )
+        known = self._keys or [array.slice(0, 0) for array in fresh]
+        self._keys = [pa.concat_arrays([old, _as(add, old.type)]) for old, add in zip(known, fresh)]
+        self._family = np.concatenate([self._family, family[first]])
         self._count += len(first)
 
 

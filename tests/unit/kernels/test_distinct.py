@@ -120,3 +120,21 @@ def test_precision_meets_the_deviation_asked_for(rsd: float) -> None:
 def test_a_deviation_that_takes_too_many_registers_is_refused(rsd: float) -> None:
     with pytest.raises(QueryError, match="registers"):
         precision_for(rsd)
+
+
+@pytest.mark.parametrize("buckets", [pa.nulls(0), pa.array([], pa.float64())], ids=["no type yet", "double"])
+def test_a_feed_with_nothing_in_it_gives_no_percentiles(buckets: pa.Array) -> None:
+    nothing = np.zeros(0, np.int64)
+    assert percentiles(nothing, buckets, nothing, 2, 0.5).cast(pa.float64()).to_pylist() == [None, None]
+    several = percentiles(nothing, buckets, nothing, 2, (0.5, 0.9))
+    assert several.cast(pa.list_(pa.float64())).to_pylist() == [None, None]
+
+
+def test_values_of_groups_that_a_query_does_not_show_are_left_out() -> None:
+    own, extra = FeedState(0), FeedState(1)
+    own.fold(np.array([0, 5]), [], {COUNT: {"": pa.array([1, 0])}})
+    extra.fold(np.array([0, 5]), [pa.array([7, 8])], {COUNT_X: {"": pa.array([1, 1])}})
+    starts, ends = np.array([0, 5]), np.array([1, 6])
+    mine = own.answer(starts, ends, COUNT, [])
+    counted = extra.answer(starts, ends, COUNT_X, [])
+    assert owners(mine, own, counted, extra).tolist() == [0, -1]

@@ -195,7 +195,7 @@ def test_many_groups_in_few_slices_are_kept_sparse_and_come_back_dense() -> None
         keys = np.arange(slice * 5_000, (slice + 1) * 5_000)
         state.fold(np.full(5_000, slice), [pa.array(keys)], {count: {"": pa.array(keys % 3 + 1)}})
     assert isinstance(state._store, Sparse)
-    assert state.nbytes < 40 * 5_000 * 100
+    assert state.nbytes < 40 * 5_000 * 150  # a matrix would take 40 times as much
     found = state.answer(np.array([0, 10]), np.array([10, 40]), count, [count])
     assert np.bincount(found.window).tolist() == [50_000, 150_000]
     assert found.values[count][0].tolist() == [key % 3 + 1 for key in range(200_000)]
