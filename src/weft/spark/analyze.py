@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Mapping
 
-from pyspark.errors import AnalysisException, ParseException, PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
 from weft.errors import Errors, QueryError, WeftError
@@ -15,6 +13,7 @@ from weft.plan.nodes import Aggregate, Filter, Program, Project, Scan, Stream, T
 from weft.plan.opens import open_expressions, stand_in
 from weft.plan.rows import type_key
 from weft.plan.tree import walk
+from weft.spark.complaints import SPARK_ERRORS, complaint
 from weft.spark.sources import open_stream
 from weft.spark.sql import quoted
 
@@ -74,7 +73,7 @@ def _types_over(rows: DataFrame, sources: list[Expr]) -> dict[Expr, str]:
     try:
         fields = rows.selectExpr(*(source.sql for source in sources)).schema.fields
         return {source: field.dataType.simpleString() for source, field in zip(sources, fields)}
-    except PySparkException:
+    except SPARK_ERRORS:
         if len(sources) <= 1:
             return {}
         return {one: type_ for source in sources for one, type_ in _types_over(rows, [source]).items()}
@@ -95,12 +94,12 @@ def _errors_over(rows: DataFrame, sources: list[Expr]) -> Iterator[QueryError]:
     try:
         rows.selectExpr(*(source.sql for source in distinct))
         return
-    except PySparkException:
+    except SPARK_ERRORS:
         pass
     for source in distinct:
         try:
             rows.selectExpr(source.sql)
-        except (AnalysisException, ParseException) as error:
+        except SPARK_ERRORS as error:
             yield QueryError(
                 "spark-refuses",
                 f"Spark cannot evaluate `{source.sql}`",
@@ -108,14 +107,6 @@ def _errors_over(rows: DataFrame, sources: list[Expr]) -> Iterator[QueryError]:
                 because=complaint(error),
                 help="see Spark's SQL reference for what the function or operator takes",
             )
-
-
-def complaint(error: PySparkException) -> str:
-    """Spark's message without its code, its state and the plan it prints."""
-    first = str(error).partition("\n")[0]
-    first = re.sub(r"^\[[A-Z_.]+\]\s*", "", first)
-    first = re.sub(r"\s*SQLSTATE: \w+.*$", "", first)
-    return re.sub(r";? line \d+ pos \d+.*$", "", first).strip().removesuffix(".")
 
 
 def _rows_read(spark: SparkSession, stream: Stream) -> DataFrame:
@@ -129,7 +120,7 @@ def _rows(spark: SparkSession, stream: Stream) -> DataFrame | None:
     made = [(column.name, column.expr.sql) for column in stream.statement.columns if column.expr is not None]
     try:
         return _rows_read(spark, stream).selectExpr("*", *(f"{sql} AS {quoted(name)}" for name, sql in made))
-    except PySparkException:
+    except SPARK_ERRORS:
         return None
 
 

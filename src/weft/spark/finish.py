@@ -11,7 +11,6 @@ from collections.abc import Sequence
 
 import numpy as np
 import pyarrow as pa
-from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.pandas.types import to_arrow_schema
 from sqlglot import exp
@@ -20,6 +19,7 @@ from weft.engine.shape import Done, Job
 from weft.lang.expressions import expr
 from weft.lang.statements import Expr
 from weft.plan.failures import failing, safe
+from weft.spark.complaints import SPARK_ERRORS
 
 
 def finish(spark: SparkSession, jobs: Sequence[Job]) -> list[Done]:
@@ -33,7 +33,7 @@ def finish(spark: SparkSession, jobs: Sequence[Job]) -> list[Done]:
     selected = _selected(spark, jobs)
     try:
         return _split(selected.toArrow(), jobs)
-    except PySparkException:
+    except SPARK_ERRORS:
         if len(jobs) == 1:
             return [_all_failed(selected, jobs[0])]
         return [done for job in jobs for done in finish(spark, [job])]

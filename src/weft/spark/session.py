@@ -8,10 +8,10 @@ import re
 from collections.abc import Mapping
 from pathlib import Path
 
-from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from weft.errors import RunError
+from weft.spark.complaints import SPARK_ERRORS, complaint
 
 MEANING = {
     "spark.sql.ansi.enabled": "true",
@@ -49,10 +49,10 @@ def build_session(master: str = "local[*]", conf: Mapping[str, str] | None = Non
         builder = builder.config(key, value)
     try:
         spark = builder.getOrCreate()
-    except (PySparkException, RuntimeError, OSError) as error:
+    except Exception as error:  # whatever it is, Spark is not there
         raise RunError(
             "spark-does-not-start",
-            f"Spark does not start: {error}",
+            f"Spark does not start: {complaint(error)}",
             help="run `weft doctor`: it looks for Java 17 or 21 and says what is wrong",
         ) from error
     check_session(spark)

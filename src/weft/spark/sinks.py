@@ -11,11 +11,11 @@ from collections.abc import Callable
 
 import numpy as np
 import pyarrow as pa
-from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
 from weft.errors import QueryError, RunError
 from weft.lang.statements import Sink
+from weft.spark.complaints import SPARK_ERRORS, complaint
 
 Write = Callable[[pa.Table], None]
 
@@ -82,11 +82,10 @@ def _told(sink: Sink, write: Write) -> Write:
     def told(table: pa.Table) -> None:
         try:
             write(table)
-        except PySparkException as error:
-            what = str(error).partition("\n")[0]
+        except SPARK_ERRORS as error:
             raise RunError(
                 "sink-failed",
-                f"sink {sink.format} takes no rows: {what}",
+                f"sink {sink.format} takes no rows: {complaint(error)}",
                 at=sink.place,
                 help="check its options, and that its connector is on Spark's class path",
             ) from error

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from sqlglot import exp
 
@@ -17,11 +16,12 @@ from weft.errors import QueryError, RunError, nearest
 from weft.lang.statements import ColumnDef, CreateStream
 from weft.plan.failures import safe
 from weft.plan.nodes import Stream
+from weft.spark.complaints import SPARK_ERRORS, complaint
 from weft.spark.generator import open_generator
 from weft.spark.sql import CORRUPT, quoted, text
 
 PARSED = ("json", "csv")  # file formats and payloads whose records may not parse
-_TYPED_FILES = ("parquet", "orc", "json", "csv", "xml", "avro")
+FILES = ("parquet", "orc", "json", "csv", "xml", "avro", "text")
 _KAFKA = ("key", "topic", "partition", "offset", "timestamp", "timestamptype", "headers")
 
 
@@ -34,16 +34,15 @@ def open_stream(spark: SparkSession, stream: Stream, columns: Sequence[str]) -> 
     declared = stream.statement
     try:
         return shaped(_raw(spark, declared), stream, columns)
-    except PySparkException as error:
+    except SPARK_ERRORS as error:
         raise unreadable(declared, error) from error
 
 
-def unreadable(declared: CreateStream, error: PySparkException) -> RunError:
+def unreadable(declared: CreateStream, error: Exception) -> RunError:
     """Spark's complaint about a source, as ours."""
-    what = str(error).partition("\n")[0].removesuffix(".")
     return RunError(
         "source-unreadable",
-        f"stream `{declared.name}` cannot be read from {declared.format}: {what}",
+        f"stream `{declared.name}` cannot be read from {declared.format}: {complaint(error)}",
         at=declared.place,
         help="check the format, its options, and that its connector is on Spark's class path",
     )
@@ -55,7 +54,7 @@ def _raw(spark: SparkSession, declared: CreateStream) -> DataFrame:
     reader = spark.readStream.options(**source_options(declared))
     if declared.format == "table":
         return reader.table(table_name(declared))
-    if declared.format in _TYPED_FILES:
+    if declared.format in FILES and declared.format != "text":
         reader = reader.schema(file_schema(declared))
     return reader.format(declared.format).load()
 

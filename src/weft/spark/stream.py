@@ -6,11 +6,11 @@ import threading
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
 from weft.plan.nodes import Stream
+from weft.spark.complaints import SPARK_ERRORS
 from weft.spark.generator import generator
 from weft.spark.sources import open_stream, unreadable
 
@@ -44,7 +44,7 @@ def start_stream(
         writer = writer.trigger(processingTime=trigger or "0 seconds")
     try:
         query = writer.start()
-    except PySparkException as error:
+    except SPARK_ERRORS as error:
         raise unreadable(stream.statement, error) from error
     if isinstance(taken, _before):
         taken.stop_with(query)
