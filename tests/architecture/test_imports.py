@@ -36,7 +36,9 @@ MAY_IMPORT: dict[str, set[str]] = {
     "spark": SHARING | {"engine", "kernels", "log", "reference"},
     "reference": PLANNER,
     "results": LANGUAGE | {"engine", "kernels", "log"},
-    "session": SHARING | {"optimize", "engine", "log", "reference", "results"},
+    "testing": PLANNER | {"kernels"},
+    "verify": SHARING | {"engine", "log", "reference", "results", "testing"},
+    "session": SHARING | {"optimize", "engine", "log", "reference", "results", "kernels", "verify"},
     "__init__": {"session"},
 }
 # share writes the SQL of sketches, which the kernels that read them define.
@@ -113,7 +115,7 @@ def forbidden(one: Import) -> bool:
     """A part imports what lies above or beside it."""
     if one.target in (None, one.part, "errors", "times") or one.part in OUTER:
         return False
-    if one.part == "session" and one.target in ("spark", "terminal") and not one.at_start:
+    if one.part in ("session", "verify", "testing") and one.target in ("spark", "terminal") and not one.at_start:
         return False
     return one.target not in MAY_IMPORT[one.part] and (one.part, one.module) not in EXCEPTIONS
 

@@ -20,7 +20,7 @@ from random import Random
 import pyarrow as pa
 
 from tests.properties.programs import Scenario, as_case, disagreements, run, scenario
-from tests.sql.weft import Weft
+from weft.spark.replay import Replay
 from weft.spark.session import build_session
 
 Wrong = dict[str, str]
@@ -69,7 +69,7 @@ def campaign(asked: argparse.Namespace, judged: Judge) -> int:
 def judge(spark, made: Scenario) -> Wrong:
     """The queries that differ, each with how; all of them when the program does not run at all."""
     with tempfile.TemporaryDirectory() as home:
-        adapter = Weft(spark, Path(home))
+        adapter = Replay(spark, Path(home))
         try:
             return disagreements(made, run(made, adapter))
         except Exception:

@@ -19,10 +19,10 @@ from tests.properties.expressions import (
     plain,
 )
 from tests.properties.rows import COLUMNS, Pace, batches, pace
-from tests.sql.compare import bounds, difference
-from tests.sql.harness import Adapter, bound
 from tests.sql.oracles import DuckOracle
-from tests.sql.values import rows_of, show_row
+from weft.testing.compare import bounds, difference
+from weft.testing.harness import Adapter, bound
+from weft.testing.values import rows_of, show_row
 
 STREAM = "s"
 

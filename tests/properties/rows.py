@@ -12,7 +12,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from tests.sql.values import arrow_type
+from weft.kernels.arrow import arrow_type
 
 COLUMNS = {
     "k": "string",

@@ -8,14 +8,14 @@ from tempfile import TemporaryDirectory
 from hypothesis import Phase, given, settings
 
 from tests.properties.programs import Scenario, as_case, run, scenarios
-from tests.sql.cases import read_cases
-from tests.sql.compare import bounds, difference
-from tests.sql.harness import bound, check
 from tests.sql.oracles import DuckOracle
-from tests.sql.values import rows_of
 from weft.lang.parse import parse_program
 from weft.lang.printer import print_statement
 from weft.optimize.pipeline import optimize
+from weft.testing.cases import read_cases
+from weft.testing.compare import bounds, difference
+from weft.testing.harness import bound, check
+from weft.testing.values import rows_of
 
 # Programs come from a random number generator: shrinking them takes minutes and hardly helps.
 QUICK = settings(deadline=None, phases=(Phase.explicit, Phase.reuse, Phase.generate))

@@ -11,10 +11,10 @@ import pyarrow as pa
 import pytest
 
 from tests.properties.programs import STREAM, Scenario, as_case, disagreements, run, scenario
-from tests.sql.compare import bounds, difference
-from tests.sql.harness import bound
-from tests.sql.values import rows_of
-from tests.sql.weft import Weft
+from weft.spark.replay import Replay
+from weft.testing.compare import bounds, difference
+from weft.testing.harness import bound
+from weft.testing.values import rows_of
 
 pytestmark = pytest.mark.spark
 
@@ -64,8 +64,8 @@ def test_restarted_is_never_stopped(seed: int, spark, tmp_path: Path) -> None:
 
 
 @contextmanager
-def weft(spark, home: Path) -> Iterator[Weft]:
-    adapter = Weft(spark, home)
+def weft(spark, home: Path) -> Iterator[Replay]:
+    adapter = Replay(spark, home)
     try:
         yield adapter
     finally:

@@ -14,11 +14,11 @@ import duckdb
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tests.sql.harness import bound, source_columns
-from tests.sql.values import arrow_type
+from weft.kernels.arrow import arrow_type
 from weft.plan.nodes import Program, Query, Stream
 from weft.reference import dead_sql, late_sql, reference_sql
 from weft.reference.translate import duckdb_expression
+from weft.testing.harness import bound, source_columns
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

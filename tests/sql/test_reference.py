@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.sql.cases import Case, read_cases, rewrite
-from tests.sql.harness import check, updated
 from tests.sql.oracles import DuckOracle, SparkOracle
+from weft.testing.cases import Case, read_cases, rewrite
+from weft.testing.harness import check, updated
 
 FILES = sorted(Path(__file__).parent.glob("*.test"))
 

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.sql.cases import Case, read_cases
-from tests.sql.harness import check
-from tests.sql.weft import Weft
+from weft.spark.replay import Replay
+from weft.testing.cases import Case, read_cases
+from weft.testing.harness import check
 
 CASES = [case for path in sorted(Path(__file__).parent.glob("*.test")) for case in read_cases(path)]
 
@@ -16,7 +16,7 @@ CASES = [case for path in sorted(Path(__file__).parent.glob("*.test")) for case 
 @pytest.mark.spark
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.id)
 def test_weft_agrees(case: Case, spark, tmp_path: Path) -> None:
-    adapter = Weft(spark, tmp_path / "home")
+    adapter = Replay(spark, tmp_path / "home")
     try:
         check(case, adapter)
     finally:

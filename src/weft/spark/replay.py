@@ -8,66 +8,78 @@ from __future__ import annotations
 from pathlib import Path
 
 import pyarrow as pa
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import SparkSession
 
 from weft.engine.runtime import Runtime
+from weft.kernels.arrow import arrow_type
 from weft.lang.parse import parse_program
-from weft.lang.statements import CreateQuery, CreateStream
 from weft.log.home import Home
+from weft.plan.nodes import Stream
+from weft.share.parts import parts
 from weft.spark.finish import finish
 from weft.spark.runner import Ingest
 from weft.spark.running import bind_with_spark
+from weft.spark.sql import quoted
 from weft.times import Instant
 
 
 class Replay:
     """A program fed by hand. Each batch is answered before the next one is taken."""
 
-    def __init__(self, spark: SparkSession, home: str | Path, text: str, file: str = "<text>") -> None:
-        self.spark = spark
-        statements = [s for s in parse_program(text, file) if isinstance(s, CreateStream | CreateQuery)]
-        self.program = bind_with_spark(spark, statements)
-        self.home = Home.open(home)
-        self.runtime = Runtime(self.home, self.program, lambda jobs: finish(spark, jobs))
-        self._ingests = {s.name: Ingest(spark, self.runtime, s) for s in self.program.streams}
+    strict_types = True  # its columns have exactly the types that the plan tells
 
-    def ingest(self, stream: str, batch: DataFrame, step: bool = True) -> None:
-        """Take in the next batch of a stream: a DataFrame with the stream's declared columns."""
-        self._ingests[stream].on_batch(batch, self.runtime.logs[stream].next)
-        if step:
-            self.step()
+    def __init__(self, spark: SparkSession, home: Path) -> None:
+        self.spark, self.home = spark, home
 
-    def step(self) -> None:
-        """Answer what has closed."""
-        while self.runtime.step():
-            pass
+    def start(self, program: str) -> None:
+        """Open the program on the home; again after `stop`, it goes on where it was."""
+        bound = bind_with_spark(self.spark, parse_program(program))
+        self._opened = Home.open(self.home)
+        self.runtime = Runtime(self._opened, bound, lambda jobs: finish(self.spark, jobs))
+        self._ingests = {stream.name: Ingest(self.spark, self.runtime, stream) for stream in bound.streams}
 
-    def drain(self, watermarks: dict[str, Instant] | None = None) -> None:
-        """Answer every window that holds a row; or, given watermarks, those that end by them."""
-        if watermarks is None:
+    def ingest(self, stream: str, rows: pa.Table) -> None:
+        """Take in the next batch: the columns that the source has, in declared order."""
+        ingest = self._ingests[stream]
+        batch = self.spark.createDataFrame(rows).selectExpr(*_columns(ingest.stream))
+        ingest.on_batch(batch, self.runtime.logs[stream].next)
+        self.runtime.step()
+
+    def drain(self, to: Instant | None) -> None:
+        """Answer every window that ends by `to`; None: every window that holds a row."""
+        if to is None:
             self.runtime.step(why="drain", drain=True)
         else:
-            self.runtime.step(why="statement", watermarks=watermarks)
+            self.runtime.step(why="statement", watermarks=dict.fromkeys(self._ingests, to))
 
-    def results(self, query: str) -> pa.Table | None:
-        """All answers of a query so far; None before the first."""
-        return self._read(self.runtime.running[query].key)
+    def results(self, query: str) -> pa.Table:
+        """All answers of a query so far."""
+        return self._read(self.runtime.running[query].key) or self._nothing(query)
 
-    def dead(self, name: str) -> pa.Table | None:
-        """The dead letters of a query or a stream; None if there are none."""
-        running = self.runtime.running
-        return self._read(f"dead:{running[name].key if name in running else name}")
+    def late(self, query: str) -> int:
+        """Rows that came too late for a window of the query that was answered already."""
+        return self.runtime.tally.get("late", self.runtime.running[query].key)
 
-    def counts(self, query: str) -> tuple[int, int]:
-        """Rows that came too late for `query`, and its dead letters."""
-        key = self.runtime.running[query].key
-        return self.runtime.tally.get("late", key), self.runtime.tally.get("dead", key)
+    def dead(self, query: str) -> int:
+        """Rows and answers on which an expression of the query failed."""
+        return self.runtime.tally.get("dead", self.runtime.running[query].key)
 
-    def close(self) -> None:
-        self.home.close()
+    def stop(self) -> None:
+        self._opened.close()
 
     def _read(self, key: str) -> pa.Table | None:
         log = self.runtime.answers
-        tables = [log.read(record, key) for record in log.records()]
-        found = [table for table in tables if table is not None]
+        found = [table for record in log.records() if (table := log.read(record, key)) is not None]
         return pa.concat_tables(found) if found else None
+
+    def _nothing(self, name: str) -> pa.Table:
+        query = next(query for query in self.runtime.program.queries if query.name == name)
+        return pa.table({item.name: pa.array([], arrow_type(item.type)) for item in parts(query).items})
+
+
+def _columns(stream: Stream) -> list[str]:
+    """The columns of a stream over those of its source."""
+    return [
+        quoted(column.name) if column.expr is None else f"{column.expr.sql} AS {quoted(column.name)}"
+        for column in stream.statement.columns
+    ]

@@ -11,7 +11,7 @@ from weft.engine.delivery import Delivery
 from weft.engine.report import report
 from weft.engine.runtime import Runtime
 from weft.engine.status import Status
-from weft.lang.statements import CreateQuery, CreateStream
+from weft.lang.statements import Statement
 from weft.log.catalog import Catalog
 from weft.log.home import Home
 from weft.optimize.pipeline import optimize_program
@@ -23,7 +23,7 @@ from weft.spark.outlets import Outlets, check_sinks
 from weft.spark.runner import Runner
 from weft.spark.session import check_session
 
-Statements = Sequence[CreateStream | CreateQuery]
+Statements = Sequence[Statement]
 
 
 class Running:

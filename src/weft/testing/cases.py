@@ -27,7 +27,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.sql.values import DIRECTIVES
+from weft.errors import QueryError
+from weft.testing.values import DIRECTIVES
 
 _SHORT = re.compile(r"stream\s+(\w+)\s*(\(.*\))\s*(.*)", re.DOTALL)
 _TIME = re.compile(r"(\w+)\s+TIMESTAMP\b", re.IGNORECASE)
@@ -62,14 +63,14 @@ class Case:
         return any(step.word == "error" for step in self.steps)
 
 
-def read_cases(path: Path) -> list[Case]:
-    """All cases of a file."""
+def read_cases(path: Path, program: str = "") -> list[Case]:
+    """All cases of a file; `program` comes before what they declare themselves."""
     steps = _steps(path.read_text().splitlines())
     starts = [i for i, step in enumerate(steps) if step.word == "case"]
     if not starts:
-        return [_case(path, path.stem, steps)]
+        return [_case(path, path.stem, steps, program)]
     ends = [*starts[1:], len(steps)]
-    return [_case(path, " ".join(steps[a].args), steps[a + 1 : b]) for a, b in zip(starts, ends)]
+    return [_case(path, " ".join(steps[a].args), steps[a + 1 : b], program) for a, b in zip(starts, ends)]
 
 
 def _steps(lines: Sequence[str]) -> list[Step]:
@@ -82,17 +83,23 @@ def _steps(lines: Sequence[str]) -> list[Step]:
         if word in DIRECTIVES or word.upper() == "CREATE":
             head = () if word in _WITHOUT_HEAD else (text,)
             steps.append(Step(word.lower(), tuple(text.split()[1:]), head, number + 1))
+        elif not steps:
+            raise QueryError(
+                "bad-case",
+                f"line {number + 1} is no directive: {text}",
+                help="a case begins with `feed`, `case`, `stream` or `query`",
+            )
         else:
             last = steps[-1]
             steps[-1] = Step(last.word, last.args, (*last.lines, text), last.at)
     return steps
 
 
-def _case(path: Path, name: str, steps: Sequence[Step]) -> Case:
+def _case(path: Path, name: str, steps: Sequence[Step], program: str) -> Case:
     oracle = next((step.args[0] for step in steps if step.word == "oracle"), "duckdb")
     statements = [_statement(step) for step in steps if step.word in ("stream", "create", "query")]
     actions = tuple(step for step in steps if step.word not in ("stream", "create", "query", "oracle"))
-    return Case(path.name, name, "\n".join(statements), actions, oracle)
+    return Case(path.name, name, "\n".join([program, *statements]), actions, oracle)
 
 
 def _statement(step: Step) -> str:

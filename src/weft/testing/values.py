@@ -20,6 +20,8 @@ from typing import Any
 
 import pyarrow as pa
 
+from weft.kernels.arrow import arrow_type
+
 DAY = date(2025, 1, 1)
 WORDS = ("null", "true", "false", "NaN", "inf", "-inf")
 SETTING, HAPPENING = ("case", "stream", "query", "oracle"), ("feed", "watermark", "drain")
@@ -28,28 +30,6 @@ DIRECTIVES = SETTING + HAPPENING + EXPECTED
 
 _TOKEN = re.compile(r'"(?:\\.|[^"\\])*"|\[[^\]]*\]|\S+')
 _BARE = re.compile(r"[^\W\d][\w./:+-]*")
-_PLAIN = {
-    "tinyint": pa.int8(),
-    "smallint": pa.int16(),
-    "int": pa.int32(),
-    "bigint": pa.int64(),
-    "float": pa.float32(),
-    "double": pa.float64(),
-    "string": pa.string(),
-    "boolean": pa.bool_(),
-    "date": pa.date32(),
-    "timestamp": pa.timestamp("us", tz="UTC"),
-}
-
-
-def arrow_type(type: str) -> pa.DataType:
-    """Spark's simple name as an Arrow type."""
-    if type.startswith("decimal("):
-        precision, scale = (int(part) for part in type[8:-1].split(","))
-        return pa.decimal128(precision, scale)
-    if type.startswith("array<"):
-        return pa.list_(arrow_type(type[6:-1]))
-    return _PLAIN[type]
 
 
 def read_table(lines: Sequence[str], names: Sequence[str], types: Sequence[str]) -> pa.Table:
@@ -111,7 +91,7 @@ def rows_of(table: pa.Table) -> list[tuple[Any, ...]]:
 def _values(column: pa.ChunkedArray) -> list[Any]:
     if pa.types.is_timestamp(column.type):
         column = column.cast(pa.timestamp("us", tz="UTC"))
-    values = column.to_pylist()
+    values: list[Any] = column.to_pylist()
     if pa.types.is_floating(column.type):
         return [value + 0.0 if value is not None else None for value in values]
     return values

@@ -9,8 +9,8 @@ from datetime import date, datetime
 from decimal import Decimal
 from typing import Any
 
-from tests.sql.values import show_row
 from weft.plan.nodes import Aggregate, Project, Query
+from weft.testing.values import show_row
 
 Row = tuple[Any, ...]
 

@@ -8,13 +8,14 @@ from typing import Any, Protocol
 
 import pyarrow as pa
 
-from tests.sql.cases import Case, Step
-from tests.sql.compare import bounds, difference, in_order
-from tests.sql.values import arrow_type, micros, read_row, read_table, read_time, rows_of, show_row
 from weft.errors import Errors, WeftError
+from weft.kernels.arrow import arrow_type
 from weft.lang.parse import parse_program
 from weft.plan.bind import bind_program
 from weft.plan.nodes import Program, Project, Query, Stream
+from weft.testing.cases import Case, Step
+from weft.testing.compare import bounds, difference, in_order
+from weft.testing.values import micros, read_row, read_table, read_time, rows_of, show_row
 
 
 class Adapter(Protocol):
