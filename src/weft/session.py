@@ -15,7 +15,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
-from weft.errors import QueryError, RunError, nearest
+from weft.errors import Errors, QueryError, RunError, nearest
 from weft.lang.parse import parse_program
 from weft.lang.printer import print_statement
 from weft.lang.statements import (
@@ -121,10 +121,14 @@ class Session:
         return explain_program(self._program, name, format)
 
     def check(self) -> Program:
-        """The program bound with Spark's own analyzer as well, as a run would; raises all errors at once."""
-        from weft.spark.running import bind_with_spark  # noqa: PLC0415  imports pyspark
+        """The program bound with Spark's own analyzer, and its sources opened; raises all errors at once."""
+        from weft.spark.analyze import check_sources  # noqa: PLC0415  imports pyspark
+        from weft.spark.running import bind_with_spark  # noqa: PLC0415
 
-        return bind_with_spark(self.spark, self._statements)
+        program = bind_with_spark(self.spark, self._statements)
+        if errors := check_sources(self.spark, program):
+            raise Errors(errors)
+        return program
 
     # -- the run
 

@@ -217,6 +217,10 @@ class Runner:
         self._stopping.set()
         with self.runtime.news:
             self.runtime.news.notify_all()
+        if not self._threads:  # a stream could not be started
+            for ingest in self.ingests.values():
+                _stop_query(ingest.query)
+            return
         self._finished.wait()
         for thread in self._threads:
             if thread is not threading.current_thread():
