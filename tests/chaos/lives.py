@@ -1,0 +1,120 @@
+"""The lives of a program: started as a process of its own, killed with all that belongs to it."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+import psutil
+
+WEFT = [sys.executable, "-m", "weft"]
+OFTEN = [  # the same command line, with a snapshot every five steps
+    sys.executable,
+    "-c",
+    "import weft.engine.runtime as r; r.SNAPSHOT_EVERY = 5; import weft.cli; weft.cli.main()",
+]
+POLL = 0.02  # seconds
+LONGEST = 900.0  # seconds that a life may take before it counts as hanging
+
+_RECORD = re.compile(r"(\d{12})\.json")
+
+
+class Place:
+    """A directory in which the program lives: its source, its home, its sinks."""
+
+    def __init__(self, path: Path, files: Sequence[Path], text: str) -> None:
+        self.path, self._files, self._shown = path, files, 0
+        (path / "in").mkdir(parents=True)
+        (path / "app.sql").write_text(text)
+        self._first = time.time() - 3600
+
+    @property
+    def is_complete(self) -> bool:
+        """Are all files of the source there?"""
+        return self._shown == len(self._files)
+
+    @property
+    def ingested(self) -> int:
+        """How many batches the log has."""
+        directory = self.path / "home" / "ingest" / "trades"
+        if not directory.exists():
+            return 0
+        numbers = [int(match[1]) for name in os.listdir(directory) if (match := _RECORD.fullmatch(name))]
+        return max(numbers, default=-1) + 1
+
+    @property
+    def has_all(self) -> bool:
+        return self.ingested >= len(self._files)
+
+    def show(self, upto: int) -> None:
+        """Let files of the source arrive, up to a number of them."""
+        for file in self._files[self._shown : upto]:
+            staged = self.path / file.name
+            staged.write_bytes(file.read_bytes())
+            os.utime(staged, (self._first + self._shown,) * 2)  # Spark takes them in this order
+            staged.rename(self.path / "in" / file.name)
+            self._shown += 1
+
+
+class Life:
+    """A running program, from start to kill or to its end."""
+
+    def __init__(
+        self, place: Place, command: Sequence[str], drain: bool, env: Mapping[str, str] | None = None
+    ) -> None:
+        self.place, self.before = place, place.ingested
+        arguments = ["run", "app.sql", "--home", "home", "--once", *(["--drain"] if drain else [])]
+        arguments += ["--progress", "none", "--master", "local[2]"]
+        self._began = time.monotonic()
+        with open(place.path / "log.txt", "ab") as log:
+            self.process = subprocess.Popen(
+                [*command, *arguments],
+                cwd=place.path,
+                env=os.environ | (env or {}),
+                stdout=log,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+            )
+
+    @property
+    def seconds(self) -> float:
+        return time.monotonic() - self._began
+
+    def wait_until(self, happened: Callable[[], bool]) -> bool:
+        """Wait for something to happen; False if the program ended before it did."""
+        while not happened():
+            if self.process.poll() is not None:
+                return False
+            if self.seconds > LONGEST:
+                self.kill()
+                raise SystemExit(f"it hangs: see {self.place.path / 'log.txt'}")
+            time.sleep(POLL)
+        return True
+
+    def wait_for(self, seconds: float) -> bool:
+        """Let it live for so long; False if it ended before."""
+        until = time.monotonic() + seconds
+        return self.wait_until(lambda: time.monotonic() >= until)
+
+    def kill(self, alone: bool = False) -> None:
+        """`kill -9` for the whole process group; `alone`: for the process, and Spark's JVM ends by itself."""
+        family = psutil.Process(self.process.pid).children(recursive=True)
+        if alone:
+            self.process.kill()
+        else:
+            os.killpg(self.process.pid, signal.SIGKILL)
+        self.process.wait()
+        _, left = psutil.wait_procs(family, timeout=60)
+        if left:
+            raise SystemExit(f"processes survived: {left}")
+
+    def end(self) -> int:
+        """Wait for its end; gives the exit code."""
+        self.wait_until(lambda: self.process.poll() is not None)
+        return self.process.wait()
