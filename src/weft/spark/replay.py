@@ -17,7 +17,7 @@ from weft.log.home import Home
 from weft.plan.nodes import Stream
 from weft.share.parts import parts
 from weft.spark.finish import finish
-from weft.spark.runner import Ingest
+from weft.spark.ingest import Ingest
 from weft.spark.running import bind_with_spark
 from weft.spark.sql import quoted
 from weft.times import Instant

@@ -7,171 +7,21 @@ delivery thread                                          ─► sinks
 
 from __future__ import annotations
 
-import json
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from contextlib import suppress
-from pathlib import Path
 
-import pyarrow as pa
-import pyarrow.compute as pc
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
-from weft.engine.batch import Batch
 from weft.engine.delivery import Delivery
-from weft.engine.ingest import AHEAD, CORRUPT, NO_TIME
 from weft.engine.report import Pace
-from weft.engine.rowcells import row_cells, row_standing, standing_table
 from weft.engine.runtime import Runtime
 from weft.errors import RunError, WeftError
-from weft.plan.nodes import Stream
-from weft.share.nodes import StreamPlan
-from weft.spark.bisect import culprits
-from weft.spark.level1 import bad_rows, collect, level1, small_rows, standing
-from weft.spark.sql import key_layout
-from weft.spark.stream import start_stream
-from weft.times import Instant
+from weft.spark.ingest import Ingest
 
-SMALL = 20_000  # rows: up to this many, shipping them costs less than an aggregation with its shuffle
-MOST_DEAD = 100_000  # rows of one batch that are kept as dead letters; all are counted
 POLL = 0.2  # seconds between looks at the clock, where nothing else wakes a loop
-
-# The level 1 table, the rows of standing filters by query, and dead letters.
-Made = tuple[pa.Table, Mapping[str, pa.Table], pa.Table | None]
-
-
-class Ingest:
-    """The ingest of one stream: what is done with each of its batches."""
-
-    def __init__(self, spark: SparkSession, runtime: Runtime, stream: Stream) -> None:
-        self.spark, self.runtime, self.stream = spark, runtime, stream
-        self.query: StreamingQuery | None = None
-        self.columns: tuple[str, ...] = ()
-        self.last_rows: int | None = None
-        self.batch_seconds = 0.0
-        self.rows_per_second = 0.0
-        self.last_arrival = time.time()
-
-    def start(self, trigger: str | None, once: bool) -> None:
-        _, plan = self.runtime.stream_plan(self.stream.name)
-        assert plan is not None
-        self.columns = plan.columns
-        checkpoint = self.runtime.home.directory("checkpoints", self.stream.name)
-        self._check_checkpoint(checkpoint)
-        self.query = start_stream(
-            self.spark, self.stream, self.columns, checkpoint, self.on_batch, trigger, once
-        )
-        self.runtime.catalog.bind_spark_query(self.stream.name, str(self.query.id))
-
-    def _check_checkpoint(self, checkpoint: Path) -> None:
-        """Refuse, before a row is read, a checkpoint that is not the one the log was written from."""
-        name, metadata = self.stream.name, checkpoint / "metadata"
-        bound = self.runtime.catalog.spark_query(name)
-        if metadata.exists() and bound is not None:
-            self.runtime.catalog.bind_spark_query(name, json.loads(metadata.read_text())["id"])
-        elif self.runtime.logs[name].next > 0:
-            raise RunError(
-                "checkpoint-missing",
-                f"stream `{name}` has a log, but the checkpoint that belongs to it is gone",
-                because=str(checkpoint),
-                help="restore the home as a whole, checkpoint and log, or start afresh in another home",
-            )
-
-    def on_batch(self, batch: DataFrame, number: int) -> None:
-        """Called by Spark, one batch after the other; a batch may come again after a crash."""
-        name, started = self.stream.name, time.time()
-        while not self.runtime.has(name, number):
-            epoch, plan = self.runtime.stream_plan(name)
-            if plan is None:
-                return
-            made = self.ingest(batch, number, epoch, plan, started)
-            if self.runtime.commit(made):
-                self._note(made, time.time() - started)
-
-    def ingest(self, batch: DataFrame, number: int, epoch: int, plan: StreamPlan, started: float) -> Batch:
-        """Level 1 of one batch; queries that break it are found, taken out of force, and it is done again."""
-        try:
-            return self._level1(batch, number, epoch, plan, started)
-        except WeftError:
-            raise
-        except Exception as error:
-            failed = culprits(batch, self.runtime.program, plan, self._now(), error)
-            self.runtime.quarantine(failed)
-            epoch, rest = self.runtime.stream_plan(self.stream.name)
-            if rest is None:
-                raise
-            return self.ingest(batch, number, epoch, rest, started)
-
-    def _level1(self, batch: DataFrame, number: int, epoch: int, plan: StreamPlan, started: float) -> Batch:
-        now, watermark = self._now(), self.runtime.watermark(self.stream.name)
-        made = self._few_rows(batch, plan, now, watermark) or self._many_rows(batch, plan, now, watermark)
-        query_id = str(self.query.id) if self.query is not None else ""
-        table, filtered, dead = made
-        return Batch(
-            self.stream.name, number, table, key_layout(plan), epoch, plan, filtered, dead, query_id, started
-        )
-
-    def _few_rows(
-        self, batch: DataFrame, plan: StreamPlan, now: Instant | None, watermark: Instant | None
-    ) -> Made | None:
-        """A small batch: Spark evaluates the rows, and they are aggregated here; None: it is not small."""
-        if self.last_rows is not None and self.last_rows > SMALL:
-            return None
-        rows = collect(small_rows(batch, plan, now, SMALL + 1))
-        if rows.num_rows > SMALL:  # a partition may hold more than it gave
-            return None
-        table = row_cells(rows, plan, watermark)
-        return table, row_standing(rows, plan), self._dead(batch, plan, table, now, watermark)
-
-    def _many_rows(
-        self, batch: DataFrame, plan: StreamPlan, now: Instant | None, watermark: Instant | None
-    ) -> Made:
-        """A large batch is aggregated by Spark."""
-        twice = bool(plan.standing and plan.taps)  # two jobs over one batch: read the source once
-        rows = batch.persist() if twice else batch
-        try:
-            table = collect(level1(rows, plan, now, watermark))
-            filtered = _by_query(collect(standing(rows, plan, now)), plan) if plan.standing else {}
-            return table, filtered, self._dead(rows, plan, table, now, watermark)
-        finally:
-            if twice:
-                rows.unpersist()
-
-    def pace(self) -> Pace:
-        """How fast it goes, for the status."""
-        query = self.query
-        state = "running" if query is not None and query.isActive else "stopped"
-        return Pace(self.rows_per_second, self.batch_seconds, state)
-
-    def _dead(
-        self,
-        rows: DataFrame,
-        plan: StreamPlan,
-        table: pa.Table,
-        now: Instant | None,
-        watermark: Instant | None,
-    ) -> pa.Table | None:
-        """The rows that went wrong, read again only where level 1 counted some."""
-        late = plan.stream.statement.keep_late and _total(table, "late") > 0
-        failed = any(_total(table, f"e{at}") for at in range(len(plan.guards)))
-        statuses = set(table.column("status").to_pylist())
-        if not (late or failed or statuses & {NO_TIME, AHEAD, CORRUPT}):
-            return None
-        return bad_rows(rows, plan, now, watermark, late).limit(MOST_DEAD).toArrow()
-
-    def _now(self) -> Instant | None:
-        ahead = self.stream.statement.max_ahead
-        return None if ahead is None else time.time_ns() // 1000
-
-    def _note(self, made: Batch, seconds: float) -> None:
-        rows = _total(made.table, "rows")
-        self.last_rows, self.batch_seconds = rows, seconds
-        passed = max(time.time() - self.last_arrival, 1e-3)
-        self.rows_per_second = 0.7 * self.rows_per_second + 0.3 * rows / passed
-        if rows:
-            self.last_arrival = time.time()
 
 
 class Runner:
@@ -320,20 +170,6 @@ class Runner:
         while not self._stopping.is_set():
             self.report()
             self._stopping.wait(1.0)
-
-
-def _total(table: pa.Table, name: str) -> int:
-    return int(pc.sum(table.column(name)).as_py() or 0)
-
-
-def _by_query(rows: pa.Table, plan: StreamPlan) -> dict[str, pa.Table]:
-    """The rows of all standing filters, apart, under the names their queries gave the columns."""
-    found = {}
-    for at, filter_ in enumerate(plan.standing):
-        mine = rows.filter(pc.equal(rows.column("q"), at))
-        if mine.num_rows:
-            found[filter_.query.name] = standing_table(mine, at, filter_)
-    return found
 
 
 def _stop_query(query: StreamingQuery | None) -> None:
