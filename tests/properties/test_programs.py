@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from hypothesis import Phase, given, settings
+from hypothesis import HealthCheck, Phase, given, settings
 
 from tests.properties.programs import Scenario, as_case, run, scenarios
 from tests.sql.oracles import DuckOracle
@@ -18,7 +18,11 @@ from weft.testing.harness import bound, check
 from weft.testing.values import rows_of
 
 # Programs come from a random number generator: shrinking them takes minutes and hardly helps.
-QUICK = settings(deadline=None, phases=(Phase.explicit, Phase.reuse, Phase.generate))
+QUICK = settings(
+    deadline=None,
+    phases=(Phase.explicit, Phase.reuse, Phase.generate),
+    suppress_health_check=[HealthCheck.data_too_large, HealthCheck.too_slow],  # a whole program is a large example
+)
 
 
 @given(scenarios(most_rows=0))

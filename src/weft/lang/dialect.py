@@ -258,6 +258,13 @@ class WeftGenerator(SparkGenerator):
         exp.CurrentDate: lambda self, _: self.func("CURRENT_DATE"),
     }
 
+    def filter_sql(self, expression: exp.Filter) -> str:
+        """FILTER comes before IGNORE NULLS, also where FIRST(x, true) was written."""
+        if not isinstance(expression.this, exp.IgnoreNulls):
+            return super().filter_sql(expression)
+        inner = exp.Filter(this=expression.this.this.copy(), expression=expression.expression.copy())
+        return f"{super().filter_sql(inner)} IGNORE NULLS"
+
     def identifier_sql(self, expression: exp.Identifier) -> str:
         """A name in quotes exactly where it needs them; a keyword keeps those it was written with."""
         name = expression.name

@@ -148,3 +148,10 @@ def test_a_query_prints_a_line_for_each_clause() -> None:
         "EMIT EMPTY\n"
         "INTO json OPTIONS ('a' = '1', 'b' = '2')"
     )
+
+
+def test_a_filter_is_printed_before_ignore_nulls_however_that_was_written():
+    written = "FIRST(x, true) FILTER (WHERE y > 1)"
+    canonical = "FIRST(x) FILTER(WHERE y > 1) IGNORE NULLS"
+    assert parse_expression(written).sql == canonical
+    assert parse_expression(canonical).sql == canonical
