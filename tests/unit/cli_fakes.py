@@ -83,6 +83,7 @@ class FakeSession:
     on_start: Callable[[], None] = lambda: None
     on_report: Callable[[], None] = lambda: None
     calls: list[Any] = field(default_factory=list)
+    spark: object = None
     program: Program = field(default_factory=lambda: Program((), ()))
 
     def __enter__(self) -> FakeSession:

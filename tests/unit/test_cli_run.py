@@ -16,6 +16,7 @@ from click.testing import CliRunner
 from tests.unit.cli_fakes import FakeSession, a_query, a_status
 from weft.cli import cli
 from weft.errors import RunError
+from weft.testing import Outcome
 
 PROGRAM = """
 CREATE STREAM trades (symbol STRING, price DOUBLE, ts TIMESTAMP)
@@ -254,9 +255,37 @@ def test_verify(program, made, outcome, code, text) -> None:
     assert all(difference in result.stdout for difference in outcome.differences)
 
 
+def test_verify_of_a_standing_filter_counts_rows_only(program, made) -> None:
+    made.session.verify = lambda name: SimpleNamespace(windows=0, rows=1, equal=True, note="", differences=[])
+    assert weft("verify", program, "highs").stdout == "highs: equal, 1 row\n"
+
+
 def test_verify_of_all_fails_with_the_gravest(program, made) -> None:
     outcomes = {"highs": found(True), "lows": found(False, "", "missing: a")}
     made.session.program = SimpleNamespace(queries=tuple(SimpleNamespace(name=name) for name in outcomes))
     made.session.verify = outcomes.__getitem__
     assert weft("verify", program).exit_code == 4
     assert weft("verify", program, "highs").exit_code == 0
+
+
+# -- test
+
+
+@pytest.mark.parametrize(
+    ("outcomes", "code", "last"),
+    [
+        ([Outcome("one"), Outcome("two")], 0, "2 passed, 0 failed"),
+        ([Outcome("one"), Outcome("two", "- A 1\n+ A 2")], 4, "1 passed, 1 failed"),
+    ],
+)
+def test_cases(program, made, monkeypatch, outcomes, code, last) -> None:
+    asked = []
+    monkeypatch.setattr("weft.commands.test.Session", made)
+    monkeypatch.setattr("weft.commands.test.run_cases", lambda *args: asked.append(args) or outcomes)
+    Path("cases.test").write_text("feed trades")
+    result = weft("test", program, "cases.test")
+    assert result.exit_code == code
+    assert asked == [(PROGRAM, Path("cases.test"), made.session.spark)]
+    assert result.stdout.splitlines()[0] == "ok      one"
+    assert result.stdout.splitlines()[-1] == last
+    assert ("        - A 1\n        + A 2\n" in result.stdout) == (code == 4)

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from weft.cli import DIFFERENT
-from weft.commands.options import conf_option, master_option, program_argument, read
+from weft.commands.options import conf_option, home_beside, master_option, program_argument, read
 from weft.session import Session
 from weft.testing import run_cases
 
@@ -35,7 +35,7 @@ def command(program: Path, cases: Path, master: str | None, conf: dict[str, str]
     Exit codes: 0 all cases hold; 4 one does not.
     """
     text = read(program)
-    with Session(master=master, conf=conf) as session:
+    with Session(home=home_beside(program), master=master, conf=conf) as session:
         session.sql(text, file=str(program))
         outcomes = run_cases(text, cases, session.spark)
     for outcome in outcomes:

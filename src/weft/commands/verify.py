@@ -9,6 +9,7 @@ import click
 from weft.cli import CANNOT_RUN, DIFFERENT
 from weft.commands.options import conf_option, home_beside, home_option, master_option, program_argument, read
 from weft.session import Session
+from weft.terminal.figures import many
 
 _SHOWN = 10  # differences shown of each query
 
@@ -38,7 +39,8 @@ def command(
 
 def _verify(session: Session, name: str) -> int:
     found = session.verify(name)
-    counted = f"{found.windows:,} windows, {found.rows:,} rows"
+    windows = f"{many(found.windows, 'window')}, " if found.windows else ""  # a standing filter has none
+    counted = windows + many(found.rows, "row")
     if found.differences or (not found.equal and not found.note):
         click.echo(f"{name}: DIFFERENT ({counted}), {len(found.differences)} differences")
         for difference in found.differences[:_SHOWN]:

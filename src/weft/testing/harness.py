@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from typing import Any, Protocol
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any, Protocol, TypeVar
 
 import pyarrow as pa
 
-from weft.errors import Errors, WeftError
+from weft.errors import Errors, QueryError, WeftError, nearest
 from weft.kernels.arrow import arrow_type
 from weft.lang.parse import parse_program
 from weft.plan.bind import bind_program
@@ -16,6 +17,8 @@ from weft.plan.nodes import Program, Project, Query, Stream
 from weft.testing.cases import Case, Step
 from weft.testing.compare import bounds, difference, in_order
 from weft.testing.values import micros, read_row, read_table, read_time, rows_of, show_row
+
+Named = TypeVar("Named", Query, Stream)
 
 
 class Adapter(Protocol):
@@ -78,6 +81,7 @@ class Run:
         self.case, self.adapter, self.update = case, adapter, update
         self.program = bound(case.program)
         self.queries = {query.name: query for query in self.program.queries}
+        self.streams = {stream.name: stream for stream in self.program.streams}
         self.seen: dict[str, Counter[str]] = {name: Counter() for name in self.queries}
         self.found: dict[int, list[str]] = {}
         adapter.start(case.program)
@@ -86,19 +90,24 @@ class Run:
         where = f"{self.case.file}:{step.at}"
         match step.word:
             case "feed":
-                columns = source_columns(self.program.stream(step.args[0]))
-                self.adapter.ingest(
-                    step.args[0], read_table(step.lines, list(columns), list(columns.values()))
-                )
+                stream = _named(step, self.streams, where)
+                columns = source_columns(stream)
+                with _reading(where):
+                    table = read_table(step.lines, list(columns), list(columns.values()))
+                self.adapter.ingest(stream.name, table)
             case "watermark":
-                self.adapter.drain(micros(read_time(step.args[0])))
+                with _reading(where):
+                    to = micros(read_time(step.args[0]))
+                self.adapter.drain(to)
             case "drain":
                 self.adapter.drain(None)
             case "rows":
-                self._rows(self.queries[step.args[0]], step, where)
+                self._rows(_named(step, self.queries, where), step, where)
             case "late" | "dead":
-                count = getattr(self.adapter, step.word)(step.args[0])
-                assert count == int(step.args[1]), f"{where} {count} {step.word} rows, not {step.args[1]}"
+                count = getattr(self.adapter, step.word)(_named(step, self.queries, where).name)
+                with _reading(where):
+                    wanted = int(step.args[1])
+                assert count == wanted, f"{where} {count} {step.word} rows, not {wanted}"
             case word:
                 raise AssertionError(f"{where} what is `{word}`?")
 
@@ -111,7 +120,8 @@ class Run:
         types = output_types(query, table)
         if self.adapter.strict_types:
             check_types(query, table, where)
-        expected = [read_row(line, types) for line in step.lines]
+        with _reading(where):
+            expected = [read_row(line, types) for line in step.lines]
         wrong = difference(expected, fresh, bounds(query))
         assert not wrong, f"{where} {query.name}: {wrong}"
 
@@ -128,6 +138,24 @@ class Run:
                 fresh.append(row)
         self.seen[name] = Counter(map(repr, rows))
         return fresh
+
+
+@contextmanager
+def _reading(where: str) -> Iterator[None]:
+    """Whatever cannot be read here is the fault of the case."""
+    try:
+        yield
+    except (ValueError, ArithmeticError, LookupError) as wrong:
+        raise QueryError("bad-case", f"{where} cannot be read: {wrong}") from None
+
+
+def _named(step: Step, known: Mapping[str, Named], where: str) -> Named:
+    """The stream or query that a step names first."""
+    name = step.args[0] if step.args else ""
+    if name not in known:
+        kind = "stream" if step.word == "feed" else "query"
+        raise QueryError("bad-case", f"{where} there is no {kind} `{name}`", help=nearest(name, known))
+    return known[name]
 
 
 def output_types(query: Query, table: pa.Table) -> list[str]:
