@@ -60,6 +60,14 @@ def test_a_small_screen_shows_a_dozen_queries_and_a_large_one_all_that_tick() ->
     assert "vwap_25 " in large
 
 
+def test_an_answer_that_just_fits_is_not_cut() -> None:
+    exact = Tick("vwap_0", NOON, "A", (("volume", "1,234,567,890"),), 1)
+    view = View("market", a_status(1), Rates(), 1.0, None, (exact,))
+    for width in range(60, 80):
+        line = next(line for line in draw(view, width, 24).splitlines() if "vwap_0" in line)
+        assert "▲…" not in line
+
+
 def test_no_cell_is_cut_short_at_eighty_columns() -> None:
     assert "…" not in draw(a_view(), 80, 24)
 
@@ -95,7 +103,7 @@ def test_before_the_first_row_there_are_dashes() -> None:
     text = draw(View("market", status, Rates(), 1.0), 80, 24)
     assert "watermark             -" in text
     assert "lag                   -" in text
-    assert "compiling the first batch" in text.splitlines()[0]
+    assert "warming up" in text.splitlines()[0]
 
 
 def test_several_streams_are_counted_together() -> None:

@@ -78,7 +78,7 @@ def _header(view: View) -> Text:
         (" weft ", "bold reverse"), " ", (view.title, "bold"), f"  {len(status.queries)} queries  "
     )
     waiting = status.state == "running" and not Totals.of(status).rows
-    text.append("● ", style=colour).append("compiling the first batch" if waiting else status.state)
+    text.append("● ", style=colour).append("warming up" if waiting else status.state)
     text.append(f"  {clock(view.elapsed)}", style="bold")
     if view.left is not None:
         text.append(f"  {clock(max(0.0, view.left))} left", style="dim")
@@ -261,6 +261,7 @@ def _answer(query: QueryStatus, tick: Tick) -> Text:
             )
         else:
             text.append(f"{value}  ")
+    text.rstrip()
     return text
 
 
