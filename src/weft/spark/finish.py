@@ -20,6 +20,7 @@ from weft.lang.expressions import expr
 from weft.lang.statements import Expr
 from weft.plan.failures import failing, safe
 from weft.spark.complaints import SPARK_ERRORS
+from weft.spark.frames import frame
 
 
 def finish(spark: SparkSession, jobs: Sequence[Job]) -> list[Done]:
@@ -41,7 +42,7 @@ def finish(spark: SparkSession, jobs: Sequence[Job]) -> list[Done]:
 
 def _selected(spark: SparkSession, jobs: Sequence[Job]) -> DataFrame:
     tables = [_numbered(at, job.table) for at, job in enumerate(jobs)]
-    rows = spark.createDataFrame(pa.concat_tables(tables, promote_options="default"))
+    rows = frame(spark, pa.concat_tables(tables, promote_options="default"))
     types = {field.name: field.dataType.simpleString() for field in rows.schema.fields}
     columns, failed = ["_job", "_row"], []
     for at, job in enumerate(jobs):

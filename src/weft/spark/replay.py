@@ -17,6 +17,7 @@ from weft.log.home import Home
 from weft.plan.nodes import Stream
 from weft.share.parts import parts
 from weft.spark.finish import finish
+from weft.spark.frames import frame
 from weft.spark.ingest import Ingest
 from weft.spark.running import bind_with_spark
 from weft.spark.sql import quoted
@@ -41,7 +42,7 @@ class Replay:
     def ingest(self, stream: str, rows: pa.Table) -> None:
         """Take in the next batch: the columns that the source has, in declared order."""
         ingest = self._ingests[stream]
-        batch = self.spark.createDataFrame(rows).selectExpr(*_columns(ingest.stream))
+        batch = frame(self.spark, rows).selectExpr(*_columns(ingest.stream))
         ingest.on_batch(batch, self.runtime.logs[stream].next)
         self.runtime.step()
 

@@ -16,6 +16,7 @@ from pyspark.sql import DataFrame, SparkSession
 from weft.errors import QueryError, RunError
 from weft.lang.statements import Sink
 from weft.spark.complaints import SPARK_ERRORS, complaint
+from weft.spark.frames import frame
 
 Write = Callable[[pa.Table], None]
 
@@ -53,7 +54,7 @@ def _memory_writer(spark: SparkSession, sink: Sink) -> Write:
     directory = tempfile.mkdtemp(prefix="weft-memory-")
 
     def write(table: pa.Table) -> None:
-        rows = spark.createDataFrame(table)
+        rows = frame(spark, table)
         rows.write.mode("append").parquet(directory)
         spark.read.schema(rows.schema).parquet(directory).createOrReplaceTempView(name)
 
@@ -64,7 +65,7 @@ def _batch_writer(spark: SparkSession, sink: Sink) -> Write:
     options = dict(sink.options)
 
     def write(table: pa.Table) -> None:
-        rows = spark.createDataFrame(table)
+        rows = frame(spark, table)
         rows = _as_messages(rows) if sink.format == "kafka" else rows
         rows.write.format(sink.format).options(**options).mode("append").save()
 
