@@ -137,7 +137,11 @@ def _place(
     engine: Dialect,
     bounds: tuple[Instant | None, Instant | None, Instant | None],
 ) -> None:
-    """One row per row and window that holds it; with EMIT EMPTY also one of nulls per window."""
+    """One row per row and window that holds it; with EMIT EMPTY also one of nulls per window without.
+
+    Those windows end after the first row of the stream, and up to the watermark; with none, they start no
+    later than its last row.
+    """
     watermark, after, since = bounds
 
     def within(end: str) -> str:
@@ -146,20 +150,15 @@ def _place(
         kept += [f"{end} > {since}"] if since is not None else []
         return f" WHERE {' AND '.join(kept)}" if kept else ""
 
-    def ends(source: str) -> str:
-        return engine.exploded(
-            source, _first_end(TIME, window), f"{TIME} + {window.range}", window.slide, END
-        )
-
-    rows = _last(stages)
-    stages.append(("held", ends(rows)))
+    last = f"{TIME} + {window.range}"
+    stages.append(("held", engine.exploded(_last(stages), _first_end(TIME, window), last, window.slide, END)))
     if not parts.emit_empty:
         stages.append(("placed", f"SELECT * FROM held{within(END)}"))
         return
-    last = f"MAX({END})" if watermark is None else f"{_first_end(str(watermark), window)} - {window.slide}"
+    last = _last_end(f"MAX({TIME}) + {window.range}" if watermark is None else str(watermark), window)
+    first = _first_end(f"MIN({TIME})", window)
     stages += [
-        ("seen", ends(f"(SELECT {TIME} FROM valid) AS times")),
-        ("span", f"SELECT MIN({END}) AS low, {last} AS high FROM seen HAVING COUNT(*) > 0"),
+        ("span", f"SELECT {first} AS low, {last} AS high FROM valid HAVING COUNT(*) > 0"),
         ("every_end", engine.exploded("span", "low", "high", window.slide, ANSWER)),
         (
             "placed",
@@ -224,6 +223,11 @@ def _first_end(instant: str, window: WindowSpec) -> str:
     """The least end of the window that is greater than `instant`; right before 1970, too."""
     s, o = window.slide, window.offset % window.slide
     return f"({instant} - ((({instant} - {o}) % {s}) + {s}) % {s} + {s})"
+
+
+def _last_end(instant: str, window: WindowSpec) -> str:
+    """The greatest end of the window that is not greater than `instant`."""
+    return f"({_first_end(instant, window)} - {window.slide})"
 
 
 def _items(items: Sequence[Named]) -> dict[str, Expr]:
