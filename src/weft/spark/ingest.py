@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 
 import pyarrow as pa
@@ -17,10 +17,11 @@ from weft.engine.ingest import AHEAD, CORRUPT, NO_TIME
 from weft.engine.report import Pace
 from weft.engine.rowcells import row_cells, row_standing, standing_table
 from weft.engine.runtime import Runtime
-from weft.errors import RunError, WeftError
+from weft.errors import WeftError
 from weft.plan.nodes import Stream
 from weft.share.nodes import StreamPlan
 from weft.spark.bisect import culprits
+from weft.spark.checkpoint import check_checkpoint, query_id
 from weft.spark.level1 import bad_rows, collect, level1, small_rows, standing
 from weft.spark.sql import key_layout
 from weft.spark.stream import start_stream
@@ -33,13 +34,21 @@ MOST_DEAD = 100_000  # rows of one batch that are kept as dead letters; all are 
 Made = tuple[pa.Table, Mapping[str, pa.Table], pa.Table | None]
 
 
+class Halted(Exception):
+    """Ends the query of a stream in front of a batch that cannot be taken as the stream is read now."""
+
+
 class Ingest:
     """The ingest of one stream: what is done with each of its batches."""
 
     def __init__(self, spark: SparkSession, runtime: Runtime, stream: Stream) -> None:
         self.spark, self.runtime, self.stream = spark, runtime, stream
         self.query: StreamingQuery | None = None
-        self.columns: tuple[str, ...] = ()
+        self.columns: tuple[str, ...] = ()  # none: it is fed by hand
+        self.error: WeftError | None = None  # what ended the query: Spark hands on only its text
+        self.halted = False
+        self._checkpoint: Path | None = None
+        self._stopping = False
         self.last_rows: int | None = None
         self.batch_seconds = 0.0
         self.rows_per_second = 0.0
@@ -48,35 +57,38 @@ class Ingest:
     def start(self, trigger: str | None, once: bool) -> None:
         _, plan = self.runtime.stream_plan(self.stream.name)
         assert plan is not None
-        self.columns = plan.columns
+        self.columns, self.error, self.halted, self._stopping = plan.columns, None, False, False
         checkpoint = self.runtime.home.directory("checkpoints", self.stream.name)
-        self._check_checkpoint(checkpoint)
+        check_checkpoint(checkpoint, self.runtime.catalog, self.runtime.logs[self.stream.name])
+        self._checkpoint = checkpoint
         self.query = start_stream(
             self.spark, self.stream, self.columns, checkpoint, self.on_batch, trigger, once
         )
         self.runtime.catalog.bind_spark_query(self.stream.name, str(self.query.id))
 
-    def _check_checkpoint(self, checkpoint: Path) -> None:
-        """Refuse, before a row is read, a checkpoint that is not the one the log was written from."""
-        name, metadata = self.stream.name, checkpoint / "metadata"
-        bound = self.runtime.catalog.spark_query(name)
-        if metadata.exists() and bound is not None:
-            self.runtime.catalog.bind_spark_query(name, json.loads(metadata.read_text())["id"])
-        elif self.runtime.logs[name].next > 0:
-            raise RunError(
-                "checkpoint-missing",
-                f"stream `{name}` has a log, but the checkpoint that belongs to it is gone",
-                because=str(checkpoint),
-                help="restore the home as a whole, checkpoint and log, or start afresh in another home",
-            )
+    def stop(self) -> None:
+        """End after the batch under way."""
+        self._stopping = True
+        if self.query is not None:
+            with suppress(Exception):
+                self.query.stop()
 
     def on_batch(self, batch: DataFrame, number: int) -> None:
         """Called by Spark, one batch after the other; a batch may come again after a crash."""
+        try:
+            self._take(batch, number)
+        except WeftError as error:
+            self.error = error
+            raise
+
+    def _take(self, batch: DataFrame, number: int) -> None:
         name, started = self.stream.name, time.time()
         while not self.runtime.has(name, number):
             epoch, plan = self.runtime.stream_plan(name)
-            if plan is None:
-                return
+            if plan is None or (self.columns and not set(plan.columns) <= set(self.columns)):
+                # If Spark took it for done it would be lost. It comes again when the stream is started anew.
+                self.halted = True
+                raise Halted(f"batch {number} of {name} must wait for another start")
             made = self.ingest(batch, number, epoch, plan, started)
             if self.runtime.commit(made):
                 self._note(made, time.time() - started)
@@ -88,20 +100,32 @@ class Ingest:
         except WeftError:
             raise
         except Exception as error:
-            failed = culprits(batch, self.runtime.program, plan, self._now(), error)
+            failed = {} if self._stopping else culprits(batch, self.runtime.program, plan, self._now(), error)
+            if self._stopping:  # Spark breaks off what is under way: no query is at fault
+                raise
             self.runtime.quarantine(failed)
             epoch, rest = self.runtime.stream_plan(self.stream.name)
             if rest is None:
+                self.halted = True
                 raise
             return self.ingest(batch, number, epoch, rest, started)
 
     def _level1(self, batch: DataFrame, number: int, epoch: int, plan: StreamPlan, started: float) -> Batch:
         now, watermark = self._now(), self.runtime.watermark(self.stream.name)
         made = self._few_rows(batch, plan, now, watermark) or self._many_rows(batch, plan, now, watermark)
-        query_id = str(self.query.id) if self.query is not None else ""
+        spark_id = query_id(self._checkpoint) if self._checkpoint is not None else None
         table, filtered, dead = made
         return Batch(
-            self.stream.name, number, table, key_layout(plan), epoch, plan, filtered, dead, query_id, started
+            stream=self.stream.name,
+            number=number,
+            table=table,
+            layout=key_layout(plan),
+            epoch=epoch,
+            plan=plan,
+            standing=filtered,
+            dead=dead,
+            spark_id=spark_id or "",
+            started=started,
         )
 
     def _few_rows(

@@ -10,10 +10,8 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable
-from contextlib import suppress
 
 from pyspark.sql import SparkSession
-from pyspark.sql.streaming.query import StreamingQuery
 
 from weft.engine.delivery import Delivery
 from weft.engine.report import Pace
@@ -46,14 +44,18 @@ class Runner:
         self._threads: list[threading.Thread] = []
 
     def start(self) -> None:
-        for plan in self.runtime.plan.streams:
-            ingest = Ingest(self.spark, self.runtime, plan.stream)
-            self.ingests[plan.stream.name] = ingest
-            ingest.start(self.trigger, self.once)
-        for name, loop in (("answer", self._answer), ("delivery", self._deliver), ("report", self._report)):
+        try:
+            self.renew()
+        except BaseException:
+            self._stop_streams()
+            self._finished.set()
+            raise
+        loops = {"answer": self._answer, "delivery": self._deliver, "report": self._report}
+        for name, loop in loops.items():
             thread = threading.Thread(target=self._guarded, args=(loop,), name=f"weft-{name}", daemon=True)
-            thread.start()
             self._threads.append(thread)
+        for thread in self._threads:
+            thread.start()
 
     def wait(self, timeout: float | None = None) -> bool:
         """True when the program has ended; raises what ended it."""
@@ -67,24 +69,24 @@ class Runner:
         self._stopping.set()
         with self.runtime.news:
             self.runtime.news.notify_all()
-        if not self._threads:  # a stream could not be started
-            for ingest in self.ingests.values():
-                _stop_query(ingest.query)
-            return
         self._finished.wait()
         for thread in self._threads:
             if thread is not threading.current_thread():
                 thread.join()
 
     def renew(self) -> None:
-        """After a change of the program: a stream that must read other columns is started again."""
-        for plan in self.runtime.plan.streams:
-            ingest = self.ingests.get(plan.stream.name)
-            if ingest is None:
-                ingest = self.ingests[plan.stream.name] = Ingest(self.spark, self.runtime, plan.stream)
-                ingest.start(self.trigger, self.once)
-            elif not set(plan.columns) <= set(ingest.columns):
-                _stop_query(ingest.query)
+        """Read what the program in force needs: start streams, and stop or start again those that differ."""
+        plans = {plan.stream.name: plan for plan in self.runtime.plan.streams}
+        for name in self.ingests.keys() - plans.keys():
+            self.ingests[name].stop()
+        self.ingests = {
+            name: self.ingests.get(name) or Ingest(self.spark, self.runtime, plan.stream)
+            for name, plan in plans.items()
+        }
+        for name, plan in plans.items():
+            ingest = self.ingests[name]
+            if ingest.halted or not set(plan.columns) <= set(ingest.columns):
+                ingest.stop()
                 ingest.start(self.trigger, self.once)
 
     def pace(self) -> dict[str, Pace]:
@@ -100,6 +102,9 @@ class Runner:
         except Exception as error:
             self._fail(RunError("run-failed", f"the program stopped: {error}", help="see the log above"))
             raise
+        finally:
+            if loop == self._deliver:
+                self._finished.set()
 
     def _fail(self, error: WeftError) -> None:
         self.error = self.error or error
@@ -114,12 +119,15 @@ class Runner:
                 while self.runtime.step():
                     pass
                 self._idle()
+            self._stop_streams()
+            self._last_steps()
         finally:
-            for ingest in self.ingests.values():
-                _stop_query(ingest.query)
-            with suppress(WeftError):
-                self._last_steps()
+            self._stop_streams()
             self._stopping.set()
+
+    def _stop_streams(self) -> None:
+        for ingest in self.ingests.values():
+            ingest.stop()
 
     def _last_steps(self) -> None:
         if self.error is None:
@@ -135,6 +143,10 @@ class Runner:
             query = ingest.query
             if query is None or query.isActive:
                 ended = False
+            elif ingest.halted:  # if no query reads it any more it has ended, else it is being started again
+                ended = ended and self.runtime.stream_plan(name)[1] is None
+            elif ingest.error is not None:
+                raise ingest.error
             elif (failure := query.exception()) is not None:
                 raise RunError(
                     "stream-failed",
@@ -162,20 +174,14 @@ class Runner:
         for thread in self._threads:
             if thread.name == "weft-answer":
                 thread.join()
+        self.report()  # opens what the last steps have brought up, so that it is delivered as well
         self.delivery.run_once(flush=True)
         self.report()
-        self._finished.set()
 
     def _report(self) -> None:
         while not self._stopping.is_set():
             self.report()
             self._stopping.wait(1.0)
-
-
-def _stop_query(query: StreamingQuery | None) -> None:
-    if query is not None:
-        with suppress(Exception):
-            query.stop()
 
 
 def _first_line(text: str) -> str:

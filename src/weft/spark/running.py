@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from weft.engine.runtime import Runtime
 from weft.engine.status import Status
 from weft.lang.statements import Statement
 from weft.log.catalog import Catalog
+from weft.log.durable import writing
 from weft.log.home import Home
 from weft.optimize.pipeline import optimize_program
 from weft.plan.bind import bind_program
@@ -41,6 +43,7 @@ class Running:
     ) -> None:
         check_session(spark)
         self.spark = spark
+        self._reporting = threading.Lock()  # two loops report, and a change opens sinks
         self.program = bind_with_spark(spark, statements)
         self.home = Home.open(home)
         try:
@@ -68,8 +71,9 @@ class Running:
         check_sinks(self.home, self.runtime.catalog, program)
         self.runtime.change(program)
         self.program = program
-        self.outlets.open_all()
-        self.outlets.end_gone(self.runtime.step_number)
+        with self._reporting:
+            self.outlets.open_all()
+            self.outlets.end_gone(self.runtime.step_number)
         self.runner.renew()
 
     def wait(self, timeout: float | None) -> bool:
@@ -84,12 +88,14 @@ class Running:
 
     def _report(self) -> None:
         """Once a second: open what has come up, let go of what no sink needs, tell how it stands."""
-        self.outlets.open_dead(self.runtime.dead_keys())
-        self.runtime.release(self.delivery.least_position())
-        path = self.home.path / "status.json"
-        staged = path.with_suffix(".tmp")
-        staged.write_text(self.status().to_json())
-        staged.replace(path)
+        with self._reporting:
+            self.outlets.open_dead(self.runtime.dead_keys())
+            self.runtime.release(self.delivery.least_position())
+            path = self.home.path / "status.json"
+            staged = path.with_suffix(".tmp")
+            with writing(path):
+                staged.write_text(self.status().to_json())
+                staged.replace(path)
 
 
 def bind_with_spark(spark: SparkSession, statements: Statements) -> Program:

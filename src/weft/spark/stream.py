@@ -52,10 +52,10 @@ def start_stream(
 
 
 class _before:
-    """Hands on the batches before number `end` and stops the query at that one.
+    """Stops the query at batch `end`, from which on there are no rows.
 
     Spark's counting source calls whatever it is asked for "all there is now": one batch. A generator with an
-    end has a better answer.
+    end has a better answer. Batches without rows are handed on too: what Spark has done, the log must have.
     """
 
     def __init__(self, end: int, on_batch: OnBatch) -> None:
@@ -63,9 +63,8 @@ class _before:
         self._done = threading.Event()
 
     def __call__(self, batch: DataFrame, number: int) -> None:
-        if number < self._end:
-            self._on_batch(batch, number)
-        else:
+        self._on_batch(batch, number)
+        if number >= self._end:
             self._done.set()
 
     def stop_with(self, query: StreamingQuery) -> None:
