@@ -33,7 +33,7 @@ def command(queries: tuple[str, ...], home: Path | None, form: str) -> None:
       streams: [name, state (running|idle|stopped|failed), error, batches, rows, rows_per_second, max_time,
                 watermark, late, no_time, ahead, corrupt, batch_seconds]
       queries: [name, version, stream, state (running|failed), error, window, next_end, waits_for, windows,
-                answers, late, dead, sink, sink_state (ok|retrying|failed), sink_error, delivered]
+                answers, late, dead, sink, sink_state (ok|retrying|failed|done), sink_error, delivered]
     Event times are whole microseconds since 1970.
     """
     place = find_home(home)
