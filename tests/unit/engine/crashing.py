@@ -24,14 +24,14 @@ from weft.log.catalog import Catalog
 from weft.log.home import Home
 
 BATCHES, CHANGE_AT = 12, 6
-PER_BATCH = 90.0  # seconds of the sinks' clock: they flush and seal at every batch, and roll every seven
+PER_BATCH = 130.0  # seconds of the sinks' clock: they flush and seal at every batch, and roll every five
 
 KEPT = """
 CREATE QUERY kept AS
   SELECT sym, COUNT(*) AS n, SUM(qty) AS q, AVG(price) AS p, MIN(price) AS lo, MAX(qty) AS hi
   FROM trades [RANGE 10 SECONDS SLIDE 5 SECONDS] GROUP BY sym;
 CREATE QUERY short AS SELECT COUNT(*) AS n FROM trades [RANGE 6 SECONDS SLIDE 3 SECONDS] WHERE qty > 10
-  RETAIN 4 SECONDS;
+  RETAIN 2 SECONDS;
 CREATE QUERY rows AS SELECT sym, price, qty FROM trades WHERE price > 11;
 CREATE QUERY casts AS SELECT sym, SUM(CAST(note AS INT)) AS s FROM trades [RANGE 4 SECONDS] GROUP BY sym;
 CREATE QUERY strict AS SELECT sym, MAX(CAST(note AS INT)) AS s FROM trades [RANGE 4 SECONDS] GROUP BY sym
