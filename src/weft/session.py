@@ -147,8 +147,10 @@ class Session:
             raise RunError("already-started", "this session is running", help="stop() it first")
         if not self._program.queries:
             raise QueryError("no-queries", "the program has no queries", help="add one with CREATE QUERY")
+        from weft.log.home import Home  # noqa: PLC0415  checksums and locks
         from weft.spark.running import Running  # noqa: PLC0415  imports pyspark
 
+        Home.open(self.home).close()  # one that cannot be had is refused before a JVM is started
         self._running = Running(
             self.spark, self.home, self._statements, trigger=trigger, once=once, drain=drain
         )

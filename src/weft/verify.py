@@ -48,7 +48,8 @@ def verify(spark: SparkSession, home: Path, program: Program, name: str) -> Veri
     looked = Home.look(home)
     version = _version(Catalog(looked), query)
     last = AnswerLog(looked).last
-    found = pa.concat_tables(list(results.tables(results.find(home, query.name, version.version))) or [_none()])
+    written = list(results.tables(results.find(home, query.name, version.version)))
+    found = pa.concat_tables(written) if written else pa.table({})
     if last is None:
         return Verification(query.name, 0, 0, True, [], "nothing has been answered yet")
     taken = parts(query)
@@ -107,11 +108,6 @@ def _windows(found: pa.Table) -> int:
     return len(found.column("window_end").unique()) if "window_end" in found.column_names else 0
 
 
-def _none() -> pa.Table:
-    return pa.table({})
-
-
 def _note(last: AnswerRecord, version: QueryVersion) -> str:
     late = last.meta["counts"].get("late", {}).get(version.key, 0)
     return f"{late} rows of the last step came too late and are in no answer" if late else ""
-

@@ -115,7 +115,11 @@ def forbidden(one: Import) -> bool:
     """A part imports what lies above or beside it."""
     if one.target in (None, one.part, "errors", "times") or one.part in OUTER:
         return False
-    if one.part in ("session", "verify", "testing") and one.target in ("spark", "terminal") and not one.at_start:
+    if (
+        one.part in ("session", "verify", "testing")
+        and one.target in ("spark", "terminal")
+        and not one.at_start
+    ):
         return False
     return one.target not in MAY_IMPORT[one.part] and (one.part, one.module) not in EXCEPTIONS
 

@@ -21,7 +21,10 @@ from weft.testing.values import rows_of
 QUICK = settings(
     deadline=None,
     phases=(Phase.explicit, Phase.reuse, Phase.generate),
-    suppress_health_check=[HealthCheck.data_too_large, HealthCheck.too_slow],  # a whole program is a large example
+    suppress_health_check=[
+        HealthCheck.data_too_large,
+        HealthCheck.too_slow,
+    ],  # a whole program is a large example
 )
 
 

@@ -93,9 +93,7 @@ def _by_extra_key(call: Aggregation, where: Expr | None) -> Recipe:
     if call.function == "count_distinct":
         return Recipe((present,), arg)
     if call.function == "approx_percentile":
-        return Recipe(
-            (present,), parse_expression(histogram_bucket(arg.sql, type_, accuracy(call.params)))
-        )
+        return Recipe((present,), parse_expression(histogram_bucket(arg.sql, type_, accuracy(call.params))))
     precision = precision_for(deviation(call.params))
     rho = parse_expression(hll_rho(arg.sql, precision))
     register = parse_expression(hll_register(arg.sql, precision))

@@ -19,28 +19,34 @@ TYPES = {
 LONG = [0, 1, -1, 7, -7, 2**63 - 1, -(2**63), 10**12, None]
 INT = [0, 1, -1, 5, -5, 2**31 - 1, -(2**31), None]
 DOUBLE = [
-    0.0, -0.0, 1.0, -1.5, 2.5, 0.125, 1.005, 2.675, 1e300, -1e300, math.inf, -math.inf, math.nan, 1e15, 123456.785,
-    9.2e18, None,
+    0.0, -0.0, 1.0, -1.5, 2.5, 0.125, 1.005, 2.675, 1e300, -1e300, math.inf, -math.inf, math.nan, 1e15,
+    123456.785, 9.2e18, None,
 ]  # fmt: skip
 TEXT = ["", "a", "b", "ä", "Z", "abc", None]
 
 EXPRESSIONS = """
-a + b; a - b; a * b; a / b; a % b; a div b; -a; abs(a); i + j; i * j; i - j; i / j; i % j; i div j; i + a; t + t; t * t; -t
-x + y; x - y; x * y; x / y; x % y; -x; abs(x); x + a; x / a; a / x; i * x; x * 2; x * 1.5; x / 1e3; a + 1; a * 1000000; i + 1
-a = b; a <> b; a < b; a <= b; a > b; a >= b; x = y; x < y; x <= y; x > y; x >= y; x <> y; a < x; i = a; s = u; s < u; s >= 'b'; p = q
-a > 100; x > 0.5; x <= 1; p AND q; p OR q; NOT p; p AND a / b > 1; p OR a / b > 1; b <> 0 AND a / b > 1; b = 0 OR a / b > 1
-a IS NULL; a IS NOT NULL; x IS NULL; a BETWEEN 0 AND b; x BETWEEN -1.5 AND 2; a IN (1, 7); s IN ('a', 'abc'); x IN (1, 2.5); a IN (1, NULL)
-CASE WHEN b <> 0 THEN a / b END; CASE WHEN a > 0 THEN 1 WHEN a < 0 THEN -1 ELSE 0 END; CASE i WHEN 1 THEN 'one' WHEN 5 THEN 'five' ELSE s END
-if(p, a, b); if(b = 0, 0, a div b); coalesce(a, b, 0); coalesce(x, 0.5); coalesce(a, a / b); ifnull(a, 0); nvl(a, b); nullif(a, b); nullif(x, 0); nullif(a, 0)
-a / nullif(b, 0); sqrt(x); sqrt(a); floor(x); ceil(x); floor(a); ceiling(x); round(x, 2); round(x); round(x, 1); round(x / 3, 2)
-CAST(a AS INT); CAST(x AS BIGINT); CAST(x AS INT); CAST(a AS DOUBLE); CAST(i AS BIGINT); CAST(i AS TINYINT); CAST(x AS SMALLINT)
-least(a, b); greatest(a, b, 0); least(x, y); greatest(x, y); least(a, i)
-(a + b) * 2 - 1; x * 100 / (y + 1); d; w; m; s; a; x
+a + b; a - b; a * b; a / b; a % b; a div b; -a; abs(a); i + j; i * j; i - j; i / j; i % j; i div j; i + a
+t + t; t * t; -t; x + y; x - y; x * y; x / y; x % y; -x; abs(x); x + a; x / a; a / x; i * x; x * 2
+x * 1.5; x / 1e3; a + 1; a * 1000000; i + 1; a = b; a <> b; a < b; a <= b; a > b; a >= b; x = y; x < y
+x <= y; x > y; x >= y; x <> y; a < x; i = a; s = u; s < u; s >= 'b'; p = q; a > 100; x > 0.5; x <= 1
+p AND q; p OR q; NOT p; p AND a / b > 1; p OR a / b > 1; b <> 0 AND a / b > 1; b = 0 OR a / b > 1
+a IS NULL; a IS NOT NULL; x IS NULL; a BETWEEN 0 AND b; x BETWEEN -1.5 AND 2; a IN (1, 7)
+s IN ('a', 'abc'); x IN (1, 2.5); a IN (1, NULL); CASE WHEN b <> 0 THEN a / b END
+CASE WHEN a > 0 THEN 1 WHEN a < 0 THEN -1 ELSE 0 END
+CASE i WHEN 1 THEN 'one' WHEN 5 THEN 'five' ELSE s END; if(p, a, b); if(b = 0, 0, a div b)
+coalesce(a, b, 0); coalesce(x, 0.5); coalesce(a, a / b); ifnull(a, 0); nvl(a, b); nullif(a, b)
+nullif(x, 0); nullif(a, 0); a / nullif(b, 0); sqrt(x); sqrt(a); floor(x); ceil(x); floor(a); ceiling(x)
+round(x, 2); round(x); round(x, 1); round(x / 3, 2); CAST(a AS INT); CAST(x AS BIGINT); CAST(x AS INT)
+CAST(a AS DOUBLE); CAST(i AS BIGINT); CAST(i AS TINYINT); CAST(x AS SMALLINT); least(a, b)
+greatest(a, b, 0); least(x, y); greatest(x, y); least(a, i); (a + b) * 2 - 1; x * 100 / (y + 1); d; w; m
+s; a; x
 """
 
 
 def listed():
-    return [text.strip() for line in EXPRESSIONS.strip().splitlines() for text in line.split(";") if text.strip()]
+    return [
+        text.strip() for line in EXPRESSIONS.strip().splitlines() for text in line.split(";") if text.strip()
+    ]
 
 
 def rows(count=400, seed=3):
@@ -108,7 +114,9 @@ def same(one, other):
     return one == other
 
 
-@pytest.mark.parametrize("text", ["upper(s)", "m + 1", "a + 1.5", "x * m", "rand()", "s || u", "CAST(s AS INT)"])
+@pytest.mark.parametrize(
+    "text", ["upper(s)", "m + 1", "a + 1.5", "x * m", "rand()", "s || u", "CAST(s AS INT)"]
+)
 def test_what_is_outside_the_set_is_left_to_spark(text):
     assert compile(parse_expression(text).tree, TYPES) is None
 

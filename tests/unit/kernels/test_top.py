@@ -31,7 +31,11 @@ def test_takes_the_first_rows_of_each_window_in_order(table, descending, nulls_f
     for window in sorted({row[0] for row in table}):
         places = [at for at, row in enumerate(table) if row[0] == window]
         places.sort(
-            key=lambda at: (by_number(table[at][1], descending, nulls_first), by_text(table[at][2]), table[at][3])
+            key=lambda at: (
+                by_number(table[at][1], descending, nulls_first),
+                by_text(table[at][2]),
+                table[at][3],
+            )
         )
         expected += places[:limit]
     found = top(
