@@ -32,6 +32,7 @@ class Batch:
         counts = ingest.count(self.table, self.plan)
         return {
             "epoch": self.epoch,
+            "min_time": counts.min_time,
             "max_time": counts.max_time,
             "rows": counts.rows,
             "no_time": counts.no_time,

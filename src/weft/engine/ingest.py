@@ -44,6 +44,7 @@ class Counts:
     corrupt: int
     late: int
     failed: Mapping[str, int]  # rows on which an expression failed, by query
+    min_time: Instant | None
     max_time: Instant | None
 
     @property
@@ -67,7 +68,7 @@ def count(table: pa.Table, plan: StreamPlan) -> Counts:
     rows = table.column("rows").fill_null(0).to_numpy()
     by_status = np.bincount(status, weights=rows, minlength=5).astype(np.int64)
     guards = {guard.query: _total(table, f"e{at}") for at, guard in enumerate(plan.guards)}
-    latest = pc.max(table.column("max_ts").filter(pc.less(table.column("status"), NO_TIME))).as_py()
+    valid = table.filter(pc.less(table.column("status"), NO_TIME))
     return Counts(
         rows=int(by_status.sum()),
         no_time=int(by_status[NO_TIME]),
@@ -75,7 +76,8 @@ def count(table: pa.Table, plan: StreamPlan) -> Counts:
         corrupt=int(by_status[CORRUPT]),
         late=_total(table, "late"),
         failed={query: n for query, n in guards.items() if n},
-        max_time=latest,
+        min_time=pc.min(valid.column("min_ts")).as_py(),
+        max_time=pc.max(valid.column("max_ts")).as_py(),
     )
 
 
@@ -119,7 +121,7 @@ def _describe_partial(partial: Partial, root: int, plan: StreamPlan) -> dict[str
 def cells(table: pa.Table) -> pa.Table:
     """The rows of a level 1 table that are kept: its cells."""
     kept = table.filter(pc.equal(table.column("status"), CELL))
-    dropped = [name for name in kept.column_names if name in ("status", "rows", "max_ts", "late")]
+    dropped = [name for name in kept.column_names if name in ("status", "rows", "min_ts", "max_ts", "late")]
     dropped += [name for name in kept.column_names if name[0] == "e" and name[1:].isdigit()]
     return kept.drop_columns(dropped)
 

@@ -37,6 +37,7 @@ def save(runtime: Runtime) -> None:
         "positions": runtime.positions,
         "reach": {name: [s.reach.watermark, s.reach.drained] for name, s in runtime.states.items()},
         "folded": runtime.folded,
+        "first": runtime.first,
         "feeds": feeds,
         "tally": runtime.tally.to_json(),
     }
@@ -101,6 +102,7 @@ def _load(runtime: Runtime, meta: Mapping[str, Any], snapshot: Snapshot) -> None
     runtime.step_number = meta["step"]
     runtime.positions = dict(meta["positions"])
     runtime.folded = dict(meta["folded"])
+    runtime.first = dict(meta["first"])
     runtime.tally = Tally(meta["tally"])
     _set_reach(runtime, meta["reach"])
     for at, feed in enumerate(meta["feeds"]):

@@ -85,6 +85,7 @@ class _Cells:
         if watermark is not None:
             late = valid & (time.fill_null(watermark).to_numpy() < watermark)
         self.columns["rows"] = lift("count", self.runs, None, None, None)[""]
+        self.columns["min_ts"] = lift("min", self.runs, time, None, None)[""]
         self.columns["max_ts"] = lift("max", self.runs, time, None, None)[""]
         self.columns["late"] = lift("count", self.runs, None, None, late)[""]
         for at in range(len(plan.guards)):

@@ -56,7 +56,8 @@ class Runtime:
         self.states: dict[str, StreamState] = {}
         self.reached: dict[str, Reach] = {}  # how far streams had come that no query reads now
         self.positions: dict[str, int] = {}
-        self.folded: dict[str, Instant] = {}
+        self.folded: dict[str, Instant] = {}  # the greatest event time of what is folded, by stream
+        self.first: dict[str, Instant] = {}  # the least
         self.tally, self.step_number = Tally(), -1
         self._dead: set[str] = set()
         self._failure: BaseException | None = None
@@ -203,7 +204,7 @@ class Runtime:
         state = self.states.get(stream)
         if state is None or watermark <= state.reach.watermark:
             return False
-        return state.closes(Reach(watermark, state.reach.drained))
+        return state.closes(Reach(watermark, state.reach.drained), self.first.get(stream))
 
     def _run_whole(self, step: int, intent: Mapping[str, Any]) -> None:
         """A step that fails half-way leaves a state that is not what the log says: no other may follow it."""
@@ -294,6 +295,8 @@ class Runtime:
         """Take in one batch; gives its late rows by query."""
         latest = _or_beginning(record.meta["max_time"])
         self.folded[stream] = max(self.folded.get(stream, BEGINNING), latest)
+        if (first := record.meta["min_time"]) is not None:
+            self.first[stream] = min(self.first.get(stream, first), first)
         if stream not in self.states:
             return {}
         return self.states[stream].fold(self.load(stream, record, "cells"), record.meta["feeds"])
@@ -323,7 +326,10 @@ class Runtime:
 
     def _answer(self, reach: Mapping[str, Reach]) -> Answers:
         pending = [
-            item for name, to in reach.items() if name in self.states for item in self.states[name].due(to)
+            item
+            for name, to in reach.items()
+            if name in self.states
+            for item in self.states[name].due(to, self.first.get(name))
         ]
         made = finish(pending, self._finisher)
         for name, to in reach.items():

@@ -122,25 +122,28 @@ class StreamState:
                 late[tap.query.name] = count
         return late
 
-    def due(self, reach: Reach) -> list[Pending]:
-        """The aggregates of every window that `reach` closes, per query."""
+    def due(self, reach: Reach, first: Instant | None) -> list[Pending]:
+        """The aggregates of every window that `reach` closes, per query.
+
+        `first` is the least event time of the stream: EMIT EMPTY begins with the window that ends after it.
+        """
         windows: dict[tuple[int, Any, Instant, bool], Windows] = {}
         pending = []
         for tap in self.plan.taps:
             floor = self.floors.get(tap.query.name, BEGINNING)
             key = (tap.feed, tap.window, floor, tap.query.emit_empty)
             if key not in windows:
-                windows[key] = self._windows(tap, floor, reach)
+                windows[key] = self._windows(tap, floor, reach, first)
             if len(windows[key]):
                 pending.append(self._aggregate(tap, windows[key]))
         return pending
 
-    def closes(self, reach: Reach) -> bool:
+    def closes(self, reach: Reach, first: Instant | None) -> bool:
         """Does `reach` close any window?"""
-        floors = self.floors
-        return any(len(self._windows(t, floors.get(t.query.name, BEGINNING), reach)) for t in self.plan.taps)
+        floors = {tap.query.name: self.floors.get(tap.query.name, BEGINNING) for tap in self.plan.taps}
+        return any(len(self._windows(t, floors[t.query.name], reach, first)) for t in self.plan.taps)
 
-    def _windows(self, tap: Tap, floor: Instant, reach: Reach) -> Windows:
+    def _windows(self, tap: Tap, floor: Instant, reach: Reach, first: Instant | None) -> Windows:
         window = tap.window
         return due(
             self.feeds[feed_key(self.plan.feeds[tap.feed])].slices(),
@@ -150,7 +153,7 @@ class StreamState:
             after=self.reach.upto(window.range),
             upto=reach.upto(window.range),
             floor=floor,
-            every=tap.query.emit_empty,
+            every_from=first if tap.query.emit_empty else None,
         )
 
     def _aggregate(self, tap: Tap, windows: Windows) -> Pending:

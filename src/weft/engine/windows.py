@@ -51,11 +51,11 @@ def due(
     after: Instant,
     upto: Instant,
     floor: Instant = BEGINNING,
-    every: bool = False,
+    every_from: Instant | None = None,
 ) -> Windows:
     """The windows with `after < end <= upto` and `start > floor` that hold one of the sorted `slices`.
 
-    `every` asks for those between the first and the last of them that hold none as well.
+    `every_from` asks for those as well that hold none, of all that end after that time.
     """
     if upto == BEGINNING:
         return Windows(np.empty(0, np.int64), np.empty(0, np.int64))
@@ -64,8 +64,8 @@ def due(
     first, last = _ends_of_slices(slices, range_, slide, offset)
     if low > BEGINNING:
         first = np.maximum(first, _end_after(low, slide, offset))
-    if every and (low > BEGINNING or len(first)):
-        first = np.array([_end_after(low, slide, offset) if low > BEGINNING else first.min()])
+    if every_from is not None:
+        first = np.array([_end_after(max(low, every_from), slide, offset)])
         last = np.array([last_end])
     last = np.minimum(last, last_end)
     some = first <= last

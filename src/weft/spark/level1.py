@@ -24,7 +24,7 @@ _PLACE_IN_PARTITION = (1 << 33) - 1  # the bits of Spark's row ids that count wi
 def level1(
     batch: DataFrame, plan: StreamPlan, now: int | None, watermark: int | None, *, small: bool = False
 ) -> DataFrame:
-    """The cells of a batch: `feed, status, slice, g*, f*_p*, rows, max_ts, late, e*`.
+    """The cells of a batch: `feed, status, slice, g*, f*_p*, rows, min_ts, max_ts, late, e*`.
 
     `small`: the batch is read in one task, which spares it the shuffle.
     """

@@ -136,7 +136,7 @@ def aggregates(plan: StreamPlan, columns: RowColumns, watermark: int | None) -> 
     def once(sql: str) -> str:
         return names.setdefault(sql, f"a{len(names)}")
 
-    column = {"rows": once("count(1)"), "max_ts": once(f"max({TIME})")}
+    column = {"rows": once("count(1)"), "min_ts": once(f"min({TIME})"), "max_ts": once(f"max({TIME})")}
     late = "CAST(0 AS BIGINT)"
     if watermark is not None:
         late = once(f"count(CASE WHEN {TIME} < {parameter(watermark)} AND {IS_VALID} THEN 1 END)")
@@ -243,7 +243,7 @@ def _group_by(roots: dict[tuple[int, ...], list[int]], keys: list[str]) -> str:
 def _output(plan: StreamPlan, keys: list[str], made: Aggregates) -> list[str]:
     several = len(plan.roots) > 1
     first = plan.roots[0] if plan.roots else -1
-    counts = {"rows", "max_ts", "late", *(f"e{at}" for at in range(len(plan.guards)))}
+    counts = {"rows", "min_ts", "max_ts", "late", *(f"e{at}" for at in range(len(plan.guards)))}
 
     def column(name: str, sql: str) -> str:
         feed = first if name in counts else int(name[1:].partition("_")[0])

@@ -51,7 +51,7 @@ class Bench:
     """A program on a home, fed by hand."""
 
     def __init__(self, path: Path, text: str, stream: str = STREAM) -> None:
-        self.path = path
+        self.path, self.text = path, text
         self.home = Home.open(path / "home")
         try:
             program = bound(stream + text)
@@ -183,7 +183,7 @@ def _counts(db: duckdb.DuckDBPyConnection, plan: StreamPlan) -> pa.Table:
 
 def _count_columns(plan: StreamPlan) -> dict[str, str]:
     counted = {f"e{at}": f"count(CASE WHEN {g.fails.sql} THEN 1 END)" for at, g in enumerate(plan.guards)}
-    return {"rows": "count(*)", "max_ts": "max(t)", "late": "0::BIGINT", **counted}
+    return {"rows": "count(*)", "min_ts": "min(t)", "max_ts": "max(t)", "late": "0::BIGINT", **counted}
 
 
 def _parts(partial: Partial) -> dict[str, str]:

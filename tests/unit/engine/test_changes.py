@@ -136,6 +136,28 @@ def test_a_batch_under_way_at_a_change_is_ingested_for_the_changed_program(start
     assert column(bench.answers("n"), "n") == [1, 1]
 
 
+# -- the same however batches fall into steps
+
+
+@pytest.mark.parametrize("where", ["", "WHERE qty > 5", "WHERE qty > 500"])
+@pytest.mark.parametrize("stepped", [(0, 1, 2, 3), (1, 3), (3,), (0, 3)])
+def test_empty_windows_do_not_depend_on_how_batches_fall_into_steps(
+    start: Open, where: str, stepped: tuple[int, ...]
+) -> None:
+    bench = start(
+        f"CREATE QUERY each AS SELECT COUNT(*) AS n FROM trades [RANGE 2 SECONDS] {where} EMIT EMPTY;"
+    )
+    for at, seconds in enumerate((21, 19, 27, 33)):
+        bench.ingest(row("A", 1, 10, "1", seconds))
+        if at in stepped:
+            bench.step()
+            bench = start(bench.text)
+    finish(bench)
+    assert ends(bench.answers("each")) == [20, 22, 24, 26, 28, 30, 32, 34]
+    counts = [0] * 8 if "500" in where else [1, 1, 0, 0, 1, 0, 0, 1]
+    assert column(bench.answers("each"), "n") == counts
+
+
 # -- answered, but not yet delivered, when the program changed
 
 

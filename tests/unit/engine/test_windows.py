@@ -32,10 +32,10 @@ def test_due_windows_are_those_that_hold_a_slice_and_lie_in_the_bounds(
     assert (found.ends - found.starts == range_).all()
 
 
-@given(st.sets(st.integers(-20, 20)), lengths, lengths, st.integers(-40, 40), st.integers(0, 40))
-def test_every_window_is_due_when_empty_ones_are_asked_for(slices, range_, slide, after, length):
-    found = due(np.array(sorted(slices), np.int64), range_, slide, 0, after, after + length, every=True)
-    assert found.ends.tolist() == [e for e in range(after + 1, after + length + 1) if e % slide == 0]
+@given(st.sets(st.integers(-20, 20)), lengths, lengths, bounds, st.integers(-40, 40), st.integers(-40, 40))
+def test_every_window_is_due_when_empty_ones_are_asked_for(slices, range_, slide, after, upto, first):
+    found = due(np.array(sorted(slices), np.int64), range_, slide, 0, after, upto, every_from=first)
+    assert found.ends.tolist() == [e for e in range(max(after, first) + 1, upto + 1) if e % slide == 0]
 
 
 @given(st.sets(st.integers(-50, 50)), lengths, lengths, st.integers(0, 11), st.integers(-40, 40))
