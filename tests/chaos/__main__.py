@@ -35,8 +35,7 @@ def main() -> int:
     files = write_files(path / "files", options.files, options.rows, seed)
     peaceful = Place(path / "undisturbed", files, program())
     killed = Place(path / "killed", files, program())
-    _live_in_peace(peaceful)
-    chaos = Chaos(killed, random.Random(seed))
+    chaos = Chaos(killed, random.Random(seed), start=_live_in_peace(peaceful))
     if options.fault_points:
         chaos.die_at_fault_points()
     else:
@@ -57,21 +56,24 @@ def _options() -> argparse.Namespace:
     return parser.parse_args()
 
 
-def _live_in_peace(place: Place) -> None:
+def _live_in_peace(place: Place) -> float:
+    """One life from beginning to end; gives the seconds that passed until the first batch was in."""
     place.show(10**9)
     life = Life(place, WEFT, drain=True)
-    code = life.end()
+    life.wait_until(lambda: place.ingested > 0)
+    start, code = life.seconds, life.end()
     if code:
         raise SystemExit(f"the undisturbed run ended with {code}: see {place.path / 'log.txt'}")
     rows = sum(len(rows) for rows in datasets(place.path).values())
     print(f"undisturbed: {place.ingested} batches, {rows} rows of answers, {life.seconds:.0f} s", flush=True)
+    return start
 
 
 class Chaos:
     """A program that is killed, and what came of it."""
 
-    def __init__(self, place: Place, moments: random.Random) -> None:
-        self.place, self._random = place, moments
+    def __init__(self, place: Place, moments: random.Random, start: float) -> None:
+        self.place, self._random, self._start = place, moments, start
         self.deaths: Counter[str] = Counter()
         self.unreached: list[str] = []
         self._started = time.monotonic()
@@ -84,11 +86,11 @@ class Chaos:
         """Some deaths while it starts, most at work, some while it drains and delivers the last answers."""
         moments = ["starting"] * (kills // 6) + ["working"] * (kills - kills // 6 - kills // 5)
         self._random.shuffle(moments)
-        for at, moment in enumerate([*moments, *["ending"] * (kills // 5)]):
-            while not self._dies(moment, len(moments) - at):
+        for moment in [*moments, *["ending"] * (kills // 5)]:
+            while not self._dies(moment):
                 pass
 
-    def _dies(self, moment: str, left: int) -> bool:
+    def _dies(self, moment: str) -> bool:
         """One life; False if it ended by itself before its time had come."""
         place, choose = self.place, self._random
         if moment == "ending":
@@ -98,10 +100,11 @@ class Chaos:
         life = self._begin(WEFT)
         match moment:
             case "starting":
-                alive = life.wait_for(choose.uniform(0, 12))
+                alive = life.wait_for(choose.uniform(0, self._start))
             case "working":
-                alive = life.wait_until(lambda: place.ingested > life.before)
-                alive = alive and life.wait_for(choose.uniform(0, 4))
+                upto = life.before + choose.randrange(1, 8)
+                alive = life.wait_until(lambda: place.ingested >= upto)
+                alive = alive and life.wait_for(choose.uniform(0, 2))
             case _:
                 alive = life.wait_until(lambda: place.has_all) and life.wait_for(choose.uniform(0, 3))
         return self._kill(life, moment) if alive else self._ended(life)
@@ -122,12 +125,7 @@ class Chaos:
     def finish(self) -> None:
         """Left in peace, it must come to its end."""
         self.place.show(10**9)
-        life = self._begin(WEFT)
-        code = life.end()
-        if code:
-            raise SystemExit(
-                f"after {self.kills} kills it ended with {code}: see {self.place.path / 'log.txt'}"
-            )
+        self._end(self._begin(WEFT))
 
     def _begin(self, command: list[str], env: dict[str, str] | None = None) -> Life:
         return Life(self.place, command, drain=self.place.is_complete, env=env)
@@ -144,16 +142,14 @@ class Chaos:
         print(f"kill {self.kills:3d}: {moment}, after {life.seconds:5.1f} s, {batches}", flush=True)
 
     def _ended(self, life: Life) -> bool:
+        self._end(life)
+        return False
+
+    def _end(self, life: Life) -> None:
         code = life.end()
         if code:
-            raise SystemExit(
-                f"after {self.kills} kills it ended with {code}: see {self.place.path / 'log.txt'}"
-            )
-        if self.place.is_complete and self.place.has_all:
-            print("it came to its end before it could be killed", flush=True)
-            self.deaths["never"] += 0
-            return True
-        return False
+            log = self.place.path / "log.txt"
+            raise SystemExit(f"after {self.kills} kills it ended with {code}: see {log}")
 
     @property
     def seconds(self) -> float:
