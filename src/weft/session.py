@@ -69,10 +69,9 @@ class Session:
         statements = parse_program(text, file)
         declared = self._declared(statements)
         program = self._bind(declared)
-        changed = declared != self._statements
-        self._statements, self._program = declared, program
-        if changed and self._running is not None:
+        if declared != self._statements and self._running is not None:
             self._running.change(program)
+        self._statements, self._program = declared, program
         said = (self._say(statement) for statement in statements)
         return [text for text in said if text is not None]
 
