@@ -69,9 +69,10 @@ class Ingest:
     def stop(self) -> None:
         """End after the batch under way."""
         self._stopping = True
-        if self.query is not None:
+        query, self.query = self.query, None  # whoever asks meanwhile is not to take it for ended by itself
+        if query is not None:
             with suppress(Exception):
-                self.query.stop()
+                query.stop()
 
     def on_batch(self, batch: DataFrame, number: int) -> None:
         """Called by Spark, one batch after the other; a batch may come again after a crash."""
