@@ -7,13 +7,18 @@ import os
 import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from unittest.mock import Mock
 
+import pyarrow as pa
 import pyarrow.dataset as ds
 import pytest
+from pyspark.errors import PySparkException
 
 from weft.engine.runtime import Runtime
+from weft.engine.shape import Job
 from weft.errors import RunError
 from weft.session import Session
+from weft.spark import finish
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -222,3 +227,14 @@ def wait_for(session: Session, batches: int) -> None:
             return
         assert not session.wait(0.1)
     raise AssertionError(f"no {batches} batches: {session.status()}")
+
+
+def test_a_spark_that_is_gone_is_not_taken_for_an_expression_that_fails(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    gone = Mock()
+    gone.toArrow.side_effect = gone.range.return_value.toArrow.side_effect = PySparkException("shut down")
+    monkeypatch.setattr(finish, "_selected", lambda *_: gone)
+    job = Job(pa.table({"_a0": [1]}), ())
+    with pytest.raises(PySparkException, match="shut down"):
+        finish.finish(gone, [job])

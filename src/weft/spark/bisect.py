@@ -28,7 +28,9 @@ def culprits(
     queries = [query for query in program.queries if query.name in names]
     unreadable = _failure(batch, program, stream, (), now)
     found = {} if unreadable else _search(batch, program, stream, queries, now)
-    if not found:
+    if found:  # unless it is Spark that has failed meanwhile, and them with it
+        unreadable = _failure(batch, program, stream, (), now)
+    if unreadable or not found:
         raise RunError(
             "batch-failed",
             f"a batch of stream `{stream}` could not be processed: {reason(unreadable or error)}",

@@ -27,7 +27,8 @@ def finish(spark: SparkSession, jobs: Sequence[Job]) -> list[Done]:
     """What each job asks for, in order; a row on which an expression fails is marked, and harms no other.
 
     Should Spark fail as a whole, on a function whose failures are not known, the jobs are done one by one; of
-    the one that fails by itself every row is marked.
+    the one that fails by itself every row is marked. If Spark cannot do anything any more, nothing is: marks
+    would be answers, and last.
     """
     if not jobs:
         return []
@@ -35,9 +36,10 @@ def finish(spark: SparkSession, jobs: Sequence[Job]) -> list[Done]:
     try:
         return _split(selected.toArrow(), jobs)
     except SPARK_ERRORS:
-        if len(jobs) == 1:
-            return [_all_failed(selected, jobs[0])]
-        return [done for job in jobs for done in finish(spark, [job])]
+        if len(jobs) > 1:
+            return [done for job in jobs for done in finish(spark, [job])]
+        spark.range(1).toArrow()
+        return [_all_failed(selected, jobs[0])]
 
 
 def _selected(spark: SparkSession, jobs: Sequence[Job]) -> DataFrame:
