@@ -11,12 +11,12 @@ anew; what the log no longer holds by then is *missed*, and shown.
 
 from __future__ import annotations
 
-import os
 import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any, Protocol
 
 from weft.engine.filesinks import FileSink
@@ -144,6 +144,8 @@ class Delivery:
         self._answers = answers
         self._clock = clock
         self._entries: dict[str, _Entry] = {}
+        self._datasets: dict[str, str] = {}  # directory -> key
+        self._above_datasets: dict[str, str] = {}  # a directory above one -> the key of one such
         self._lock = threading.Lock()
 
     def register(
@@ -158,18 +160,26 @@ class Delivery:
             phase = len(self._entries) * 0.618034 % 1.0  # any number of sinks is spread evenly
             target.attach(self._home, key, self._answers.first, self._clock(), phase)
             status = SinkStatus(key, "ok", target.position, missed=_pairs(target.missed))
+            if isinstance(target, FileSink):
+                self._datasets[target.resolved] = key
+                self._above_datasets |= {str(path): key for path in Path(target.resolved).parents}
             self._entries[key] = _Entry(key, target, policy or Policy(), until, status)
 
     def _refuse_shared_dataset(self, sink: Sink) -> None:
-        for entry in self._entries.values():
-            if isinstance(sink, FileSink) and isinstance(entry.sink, FileSink):
-                mine, other = sink.resolved, entry.sink.resolved
-                if os.path.commonpath((mine, other)) in (mine, other):
-                    raise RunError(
-                        "dataset-in-use",
-                        f"{sink.directory} is, or overlaps with, the dataset of `{entry.key}`",
-                        help="give every query a path of its own",
-                    )
+        """No dataset is another one, lies in it or holds it."""
+        if not isinstance(sink, FileSink):
+            return
+        above = [str(path) for path in Path(sink.resolved).parents]
+        other = next(
+            (self._datasets[path] for path in (sink.resolved, *above) if path in self._datasets), None
+        )
+        other = other or self._above_datasets.get(sink.resolved)
+        if other is not None:
+            raise RunError(
+                "dataset-in-use",
+                f"{sink.directory} is, or overlaps with, the dataset of `{other}`",
+                help="give every query a path of its own",
+            )
 
     def end(self, key: str, until: int) -> None:
         """The query has no answers after this step: once they are delivered, its sink is done."""
