@@ -57,7 +57,7 @@ def differences(undisturbed: Path, killed: Path) -> list[str]:
     right, found = datasets(undisturbed), datasets(killed)
     told = [f"{name}: {'missing' if name in right else 'unexpected'}" for name in right.keys() ^ found.keys()]
     for name in sorted(right.keys() & found.keys()):
-        told += [f"{name}: {text}" for text in _compare(right[name], found[name])]
+        told += [f"{name}: {text}" for text in compare(right[name], found[name])]
     counted, counts = totals(undisturbed), totals(killed)
     told += [
         f"totals of {n}: {counts.get(n)} for {counted[n]}" for n in counted if counted[n] != counts.get(n)
@@ -65,7 +65,8 @@ def differences(undisturbed: Path, killed: Path) -> list[str]:
     return told
 
 
-def _compare(right: list[Row], found: list[Row]) -> Iterable[str]:
+def compare(right: list[Row], found: list[Row]) -> Iterable[str]:
+    """What differs between the rows of one dataset, in any order."""
     theirs = _by_identity(found)
     for identity, rows in _by_identity(right).items():
         other = theirs.pop(identity, [])
