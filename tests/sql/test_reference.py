@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -21,8 +22,14 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         if metafunc.config.getoption("--update"):
             update_all()
         oracles = ("spark", "duckdb") if "spark" in metafunc.fixturenames else ("duckdb",)
-        chosen = [case for case in all_cases() if case.oracle in oracles]
-        metafunc.parametrize("case", chosen, ids=lambda case: case.id)
+        chosen = [_marked(case, oracles) for case in all_cases() if case.oracle in oracles]
+        metafunc.parametrize("case", chosen)
+
+
+def _marked(case: Case, oracles: Sequence[str]) -> Any:
+    """That Spark in batch agrees with DuckDB where both can judge is worth knowing, but takes minutes."""
+    slow = [pytest.mark.slow] if case.oracle != oracles[0] else []
+    return pytest.param(case, marks=slow, id=case.id)
 
 
 @cache

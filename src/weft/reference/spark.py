@@ -14,6 +14,8 @@ from weft.plan.failures import failing, safe
 from weft.plan.nodes import Aggregation
 from weft.reference.dialect import Types
 
+_MAY_OVERFLOW = ("sum", "avg")
+
 
 class Spark:
     """Implements Dialect."""
@@ -47,7 +49,7 @@ class Spark:
         self, call: Aggregation, args: Sequence[str], where: Sequence[str], time: str
     ) -> list[str]:
         columns = [f"{_aggregate(call, args, list(where), time)} AS _raw{call.name}"]
-        if call.function == "sum":
+        if call.function in _MAY_OVERFLOW:
             columns.append(f"COUNT({args[0]}){_filter(where)} AS _count{call.name}")
         return columns
 
@@ -56,7 +58,7 @@ class Spark:
         overflow = [
             f"({_finished(call)} IS NULL AND _count{call.name} > 0)"
             for call in calls
-            if call.function == "sum"
+            if call.function in _MAY_OVERFLOW
         ]
         where = f" WHERE NOT ({' OR '.join(overflow)})" if overflow else ""
         return f"SELECT {', '.join(columns)} FROM {source}{where}"
@@ -70,8 +72,8 @@ def _aggregate(call: Aggregation, args: Sequence[str], where: list[str], time: s
         case "sum" if is_integral(call.arg_types[0]):
             # A sum of longs may leave 64 bits on the way and come back; one of decimals does not notice.
             return f"SUM(CAST({x} AS DECIMAL(38,0))){_filter(where)}"
-        case "sum" if is_decimal(call.arg_types[0]):
-            return f"TRY_SUM({x}){_filter(where)}"
+        case "sum" | "avg" if is_decimal(call.arg_types[0]):
+            return f"TRY_{call.function.upper()}({x}){_filter(where)}"
         case "first" | "last":
             where += [f"{x} IS NOT NULL"] if call.ignore_nulls else []
             return _extreme(x, time, call.function == "last", where)
