@@ -150,6 +150,22 @@ def test_the_only_query_of_a_stream_may_fail_and_come_back(place: Place) -> None
     assert place.answers("casts", "s", version=2) == [1, 1]
 
 
+def test_a_query_that_breaks_a_batch_is_taken_out_and_the_others_go_on(place: Place) -> None:
+    raising = "IF(price = 5, raise_error('five'), price)"
+    boom = f"CREATE QUERY boom AS SELECT MAX({raising}) AS p FROM trades [RANGE 4 SECONDS];"
+    place.arrive(1)
+    place.arrive(5)
+    place.run(COUNT + boom)
+    place.arrive(9)
+    place.run(COUNT + boom, drain=True)
+    assert place.answers("n", "n") == [1, 1, 1]
+    assert place.answers("boom", "p") == []
+    with place.session(COUNT + boom) as session:
+        session.start(once=True)
+        assert session.wait(120)
+        assert [query.error for query in session.status().queries if query.state == "failed"] == ["five"]
+
+
 def test_a_step_that_fails_at_the_very_end_is_not_passed_over(
     place: Place, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -11,6 +11,7 @@ from weft.errors import RunError
 from weft.plan.nodes import Program, Query
 from weft.share.build import build
 from weft.share.nodes import StreamPlan
+from weft.spark.complaints import complaint
 from weft.spark.level1 import collect, level1, standing
 from weft.times import Instant
 
@@ -33,7 +34,7 @@ def culprits(
     if unreadable or not found:
         raise RunError(
             "batch-failed",
-            f"a batch of stream `{stream}` could not be processed: {reason(unreadable or error)}",
+            f"a batch of stream `{stream}` could not be processed: {complaint(unreadable or error)}",
             help="see Spark's message; run the program again when its cause is gone: it goes on where it was",
         ) from error
     return found
@@ -46,7 +47,7 @@ def _search(
     if failure is None:
         return {}
     if len(queries) == 1:
-        return {queries[0].name: reason(failure)}
+        return {queries[0].name: complaint(failure)}
     half = len(queries) // 2
     left = _search(batch, program, stream, queries[:half], now)
     return left | _search(batch, program, stream, queries[half:], now)
@@ -67,9 +68,3 @@ def _failure(
     except Exception as error:  # whatever Spark raises is the finding
         return error
     return None
-
-
-def reason(error: Exception) -> str:
-    """The first line of Spark's message that says something."""
-    lines = (line.strip() for line in str(error).splitlines())
-    return next((line for line in lines if line), type(error).__name__)
