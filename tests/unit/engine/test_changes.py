@@ -158,6 +158,39 @@ def test_empty_windows_do_not_depend_on_how_batches_fall_into_steps(
     assert column(bench.answers("each"), "n") == counts
 
 
+def test_the_watermark_of_an_idle_stream_does_not_go_back_after_a_crash(start: Open) -> None:
+    bench = start(COUNT)
+    feed(bench, 1, 5)
+    bench.runtime.step(why="idle", watermarks={"trades": 9_000_000})
+    bench = start(COUNT)
+    feed(bench, 6, 10)  # the first of them comes too late: [4, 8) was answered while nothing came
+    finish(bench)
+    assert column(bench.answers("n"), "n") == [1, 1, 1]
+    assert bench.runtime.tally.get("late", "n@1") == 1
+
+
+def test_a_drain_that_was_intended_is_carried_out_after_a_crash(
+    start: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bench = start(COUNT)
+    feed(bench, 1, 5)
+
+    def killed(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr(bench.runtime.answers, "commit", killed)
+        with pytest.raises(KeyboardInterrupt):
+            bench.drain()
+    bench = start(COUNT)
+    bench.deliver()
+    assert ends(bench.answers("n")) == [4, 8]
+    feed(bench, 6, 9)  # one row for a window that was answered, one for a new one
+    finish(bench)
+    assert ends(bench.answers("n")) == [4, 8, 12]
+    assert bench.runtime.tally.get("late", "n@1") == 1
+
+
 # -- answered, but not yet delivered, when the program changed
 
 
