@@ -11,7 +11,7 @@ from pathlib import Path
 from pyspark.sql import SparkSession
 
 from weft.errors import RunError
-from weft.spark.complaints import SPARK_ERRORS, complaint
+from weft.spark.complaints import complaint
 
 MEANING = {
     "spark.sql.ansi.enabled": "true",
