@@ -2,7 +2,8 @@
 
 python -m tests.chaos                     thirty kills at random moments
 python -m tests.chaos --kills 100 --seed 7
-python -m tests.chaos --fault-points      a kill at every fault point instead, one life after the other
+python -m tests.chaos --fault-points            a kill at every fault point instead, one life after the other
+python -m tests.chaos --fault-points answers.   at those whose names begin so
 """
 
 from __future__ import annotations
@@ -36,8 +37,8 @@ def main() -> int:
     peaceful = Place(path / "undisturbed", files, program())
     killed = Place(path / "killed", files, program())
     chaos = Chaos(killed, random.Random(seed), start=_live_in_peace(peaceful))
-    if options.fault_points:
-        chaos.die_at_fault_points()
+    if options.fault_points is not None:
+        chaos.die_at_fault_points(options.fault_points)
     else:
         chaos.die_at_random(options.kills)
     chaos.finish()
@@ -48,7 +49,13 @@ def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m tests.chaos", description="Kill, start again, compare.")
     parser.add_argument("--kills", type=int, default=30, help="how often to kill (30)")
     parser.add_argument("--seed", type=int, help="of the data and of the moments")
-    parser.add_argument("--fault-points", action="store_true", help="kill at every fault point instead")
+    parser.add_argument(
+        "--fault-points",
+        nargs="?",
+        const="",
+        metavar="PREFIX",
+        help="kill at every fault point instead, or at those whose names begin so",
+    )
     parser.add_argument("--files", type=int, default=150, help="files of the source, one a batch (150)")
     parser.add_argument("--rows", type=int, default=200, help="rows in a file (200)")
     parser.add_argument("--directory", type=Path, help="where to work; a temporary place if not given")
@@ -109,9 +116,9 @@ class Chaos:
                 alive = life.wait_until(lambda: place.has_all) and life.wait_for(choose.uniform(0, 3))
         return self._kill(life, moment) if alive else self._ended(life)
 
-    def die_at_fault_points(self) -> None:
+    def die_at_fault_points(self, prefix: str) -> None:
         """One life for each fault point; those of the first start come first."""
-        points = list(list_fault_points())
+        points = [point for point in list_fault_points() if point.startswith(prefix)]
         self._random.shuffle(points)
         for point in sorted(points, key=lambda point: not point.startswith(("home.", "catalog."))):
             self.place.show(self.place.ingested + AHEAD)
