@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from weft.engine import ingest
 from weft.share.nodes import StreamPlan
+from weft.times import Instant
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +26,7 @@ class Batch:
     standing: Mapping[str, pa.Table]  # rows for the standing filters, by query name
     dead: pa.Table | None  # rows that went wrong: query, reason, event_time, row
     spark_id: str
+    now: Instant  # what current_timestamp was taken for
     started: float  # seconds since 1970
 
     def meta(self) -> dict[str, Any]:
@@ -43,6 +45,7 @@ class Batch:
             "feeds": ingest.describe(self.plan, self.layout),
             "standing": list(self.standing),
             "spark": self.spark_id,
+            "now": self.now,
             "started": self.started,
         }
 

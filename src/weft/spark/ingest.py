@@ -101,7 +101,7 @@ class Ingest:
         except WeftError:
             raise
         except Exception as error:
-            failed = {} if self._stopping else culprits(batch, self.runtime.program, plan, self._now(), error)
+            failed = {} if self._stopping else culprits(batch, self.runtime.program, plan, _clock(), error)
             if self._stopping:  # Spark breaks off what is under way: no query is at fault
                 raise
             self.runtime.quarantine(failed)
@@ -112,7 +112,7 @@ class Ingest:
             return self.ingest(batch, number, epoch, rest, started)
 
     def _level1(self, batch: DataFrame, number: int, epoch: int, plan: StreamPlan, started: float) -> Batch:
-        now, watermark = self._now(), self.runtime.watermark(self.stream.name)
+        now, watermark = _clock(), self.runtime.watermark(self.stream.name)
         made = self._few_rows(batch, plan, now, watermark) or self._many_rows(batch, plan, now, watermark)
         spark_id = query_id(self._checkpoint) if self._checkpoint is not None else None
         table, filtered, dead = made
@@ -126,11 +126,12 @@ class Ingest:
             standing=filtered,
             dead=dead,
             spark_id=spark_id or "",
+            now=now,
             started=started,
         )
 
     def _few_rows(
-        self, batch: DataFrame, plan: StreamPlan, now: Instant | None, watermark: Instant | None
+        self, batch: DataFrame, plan: StreamPlan, now: Instant, watermark: Instant | None
     ) -> Made | None:
         """A small batch: Spark evaluates the rows, and they are aggregated here; None: it is not small."""
         if self.last_rows is not None and self.last_rows > SMALL:
@@ -141,9 +142,7 @@ class Ingest:
         table = row_cells(rows, plan, watermark)
         return table, row_standing(rows, plan), self._dead(batch, plan, table, now, watermark)
 
-    def _many_rows(
-        self, batch: DataFrame, plan: StreamPlan, now: Instant | None, watermark: Instant | None
-    ) -> Made:
+    def _many_rows(self, batch: DataFrame, plan: StreamPlan, now: Instant, watermark: Instant | None) -> Made:
         """A large batch is aggregated by Spark."""
         twice = bool(plan.standing and plan.taps)  # two jobs over one batch: read the source once
         rows = batch.persist() if twice else batch
@@ -166,7 +165,7 @@ class Ingest:
         rows: DataFrame,
         plan: StreamPlan,
         table: pa.Table,
-        now: Instant | None,
+        now: Instant,
         watermark: Instant | None,
     ) -> pa.Table | None:
         """The rows that went wrong, read again only where level 1 counted some."""
@@ -177,10 +176,6 @@ class Ingest:
             return None
         return bad_rows(rows, plan, now, watermark, late).limit(MOST_DEAD).toArrow()
 
-    def _now(self) -> Instant | None:
-        ahead = self.stream.statement.max_ahead
-        return None if ahead is None else time.time_ns() // 1000
-
     def _note(self, made: Batch, seconds: float) -> None:
         rows = _total(made.table, "rows")
         self.last_rows, self.batch_seconds = rows, seconds
@@ -188,6 +183,10 @@ class Ingest:
         self.rows_per_second = 0.7 * self.rows_per_second + 0.3 * rows / passed
         if rows:
             self.last_arrival = time.time()
+
+
+def _clock() -> Instant:
+    return time.time_ns() // 1000
 
 
 def _total(table: pa.Table, name: str) -> int:

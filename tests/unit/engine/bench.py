@@ -130,6 +130,7 @@ def level1(rows: Sequence[Row], plan: StreamPlan, epoch: int, number: int) -> Ba
         standing={name: found for name, found in standing.items() if found.num_rows},
         dead=dead,
         spark_id="",
+        now=0,
         started=0.0,
     )
 
