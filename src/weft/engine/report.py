@@ -29,10 +29,14 @@ class Pace:
 
 def report(runtime: Runtime, sinks: Mapping[str, SinkStatus], pace: Mapping[str, Pace]) -> Status:
     """The status of a program, as of now."""
-    with runtime.lock:
-        taps = {tap.query.name: tap for plan in runtime.plan.streams for tap in plan.taps}
-        standing = {s.query.name: p.stream.name for p in runtime.plan.streams for s in p.standing}
-        running = dict(runtime.running)
+    with runtime.lock:  # the program in force does not change meanwhile
+        return _report(runtime, sinks, pace)
+
+
+def _report(runtime: Runtime, sinks: Mapping[str, SinkStatus], pace: Mapping[str, Pace]) -> Status:
+    taps = {tap.query.name: tap for plan in runtime.plan.streams for tap in plan.taps}
+    standing = {s.query.name: p.stream.name for p in runtime.plan.streams for s in p.standing}
+    running = runtime.running
     queries = [_tap_status(runtime, running[name], tap, sinks) for name, tap in taps.items()]
     queries += [_standing_status(runtime, running[name], stream, sinks) for name, stream in standing.items()]
     queries += [_failed_status(runtime, name, reason) for name, reason in failures(runtime.catalog).items()]
@@ -45,8 +49,8 @@ def report(runtime: Runtime, sinks: Mapping[str, SinkStatus], pace: Mapping[str,
         queries=tuple(queries),
         step_seconds=runtime.step_seconds,
         latency_seconds=runtime.latency,
-        cells=sum(state.cells for state in runtime.states.values()),
-        state_bytes=sum(state.nbytes for state in runtime.states.values()),
+        cells=runtime.cells,
+        state_bytes=runtime.state_bytes,
         partials_apart=saving.partials_apart,
         partials_shared=saving.partials_shared,
         row_updates_apart=saving.row_updates_apart,

@@ -62,6 +62,7 @@ class Runtime:
         self._dead: set[str] = set()
         self._failure: BaseException | None = None
         self.step_seconds = self.latency = 0.0
+        self.cells = self.state_bytes = 0  # as of the last step: the state itself is for its thread alone
         self._resume(program)
         self._put_in_force(program)
 
@@ -76,6 +77,7 @@ class Runtime:
             kept = tuple(query for query in program.queries if query.name not in gone)
             self._adopt(replace(program, queries=kept))
             restore(self, snapshot)
+            self._measure()
 
     # -- the program in force
 
@@ -201,10 +203,11 @@ class Runtime:
 
     def closes(self, stream: str, watermark: Instant) -> bool:
         """Would a watermark this far close a window that holds a row?"""
-        state = self.states.get(stream)
-        if state is None or watermark <= state.reach.watermark:
-            return False
-        return state.closes(Reach(watermark, state.reach.drained), self.first.get(stream))
+        with self._stepping:
+            state = self.states.get(stream)
+            if state is None or watermark <= state.reach.watermark:
+                return False
+            return state.closes(Reach(watermark, state.reach.drained), self.first.get(stream))
 
     def _run_whole(self, step: int, intent: Mapping[str, Any]) -> None:
         """A step that fails half-way leaves a state that is not what the log says: no other may follow it."""
@@ -262,8 +265,14 @@ class Runtime:
             self.take_out(stopped)
         for state in self.states.values():
             state.expire()
+        self._measure()
         if step % SNAPSHOT_EVERY == 0:
             save(self)
+
+    def _measure(self) -> None:
+        """Even looking at the cells may change how they are held, so whoever reports is told, not shown."""
+        self.cells = sum(state.cells for state in self.states.values())
+        self.state_bytes = sum(state.nbytes for state in self.states.values())
 
     def _told(self, counts: Mapping[str, Any], stopped: Mapping[str, str]) -> dict[str, Any]:
         return {"counts": counts, "stopped": {self._key(name): reason for name, reason in stopped.items()}}

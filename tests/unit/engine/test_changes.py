@@ -9,7 +9,9 @@ from typing import Any
 import pytest
 
 from tests.unit.engine.bench import STREAM, Bench, bound, row
+from weft.engine.report import report
 from weft.errors import RunError
+from weft.kernels.state import FeedState
 from weft.log import home
 
 Open = Callable[..., Bench]
@@ -326,6 +328,25 @@ def test_after_a_step_that_failed_nothing_is_answered_until_the_next_start(
     bench = start(COUNT)
     finish(bench)
     assert column(bench.answers("n"), "n") == [1, 1]
+
+
+# -- looking at it
+
+
+def test_a_report_does_not_touch_the_live_state(start: Open, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is made by other threads than the one that answers; kernels rearrange their cells when asked."""
+    bench = start(COUNT)
+    feed(bench, 1, 9)
+
+    def touched(*_: object) -> None:
+        raise AssertionError("a report reads the state that the answer loop works on")
+
+    for name in [name for name in vars(FeedState) if not name.startswith("__")]:
+        made = property(touched) if isinstance(vars(FeedState)[name], property) else touched
+        monkeypatch.setattr(FeedState, name, made)
+    status = report(bench.runtime, bench.delivery.status(), {})
+    assert status.cells == 1
+    assert status.state_bytes > 0
 
 
 # -- streams
