@@ -21,6 +21,7 @@ from pathlib import Path
 from tests.chaos.compare import datasets, differences
 from tests.chaos.lives import OFTEN, WEFT, Life, Place
 from tests.chaos.program import QUERIES, program, write_files
+from tests.chaos.truth import untrue
 from weft.log.durable import list_fault_points
 
 AHEAD = 25  # files that have arrived but are not ingested, at the start of a life
@@ -42,7 +43,7 @@ def main() -> int:
     else:
         chaos.die_at_random(options.kills)
     chaos.finish()
-    return _verdict(peaceful, killed, chaos, path, options.keep)
+    return _verdict(peaceful, killed, chaos, files, path, options.keep)
 
 
 def _options() -> argparse.Namespace:
@@ -163,8 +164,9 @@ class Chaos:
         return time.monotonic() - self._started
 
 
-def _verdict(peaceful: Place, killed: Place, chaos: Chaos, path: Path, keep: bool) -> int:
-    told = differences(peaceful.path, killed.path)
+def _verdict(peaceful: Place, killed: Place, chaos: Chaos, files: list[Path], path: Path, keep: bool) -> int:
+    told = [f"untrue: {text}" for text in untrue(files, killed.path)]
+    told += differences(peaceful.path, killed.path)
     for text in told[:40]:
         print(text)
     deaths = ", ".join(
