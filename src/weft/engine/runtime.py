@@ -139,7 +139,8 @@ class Runtime:
 
     def dead_keys(self) -> set[str]:
         """The tables of dead letters that steps have written since this was last asked."""
-        found, self._dead = self._dead, set()
+        with self.lock:
+            found, self._dead = self._dead, set()
         return found
 
     def release(self, delivered: int) -> None:
@@ -258,7 +259,8 @@ class Runtime:
         oldest = min((record.meta["started"] for _, record in records), default=began)
         self.answers.commit(step, tables, dict(intent) | self._told(counts, stopped))
         self.tally.add(counts)
-        self._dead |= {key for key in tables if key.startswith("dead:")}
+        with self.lock:
+            self._dead |= {key for key in tables if key.startswith("dead:")}
         self.positions, self.step_number = dict(intent["positions"]), step
         self.step_seconds, self.latency = time.time() - began, time.time() - oldest
         if stopped:
