@@ -1,16 +1,17 @@
-"""Few rows -> cells, here rather than in Spark: what level 1 does, on columns that Spark evaluated by row.
+"""Rows -> cells in numpy: what level 1 does, on columns that Spark has evaluated row by row.
 
     slice  key  where  price            slice  key  sum(price) where
     0      A    true   10          ─►   0      A    10
     0      A    false  30               0      B    5
     0      B    true   5
 
-Below some ten thousand rows the fixed cost of an aggregation in Spark is many times that of the work itself.
+Rows are put in the order of their cells once; a partial then is one pass over the rows that its condition
+holds for.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -20,96 +21,162 @@ import pyarrow.compute as pc
 from weft.kernels.arrow import array_of, numbers, valid_of
 from weft.kernels.combine import Bools, Column, Ints
 from weft.kernels.decimals import from_limbs, limbs, to_decimal
-from weft.kernels.groups import GroupIndex
+from weft.kernels.orders import Order, Ranked, order_of
 
 Parts = dict[str, pa.Array]
 
-_NONE = np.iinfo(np.int64)
-
 
 @dataclass(frozen=True, slots=True)
-class Runs:
-    """Rows put in order so that those of one cell stand together; `starts` is where each run begins."""
+class Chosen:
+    """The rows that take part in a partial, run by run.
 
-    order: Ints
+    `rows` are their places (None: all of them); `counts` how many of each run; `runs` says which runs have
+    any (None: all have), `starts` where those begin among the chosen rows.
+    """
+
+    rows: Ints | None
+    counts: Ints
+    runs: Bools | None
     starts: Ints
 
-    def add(self, values: Column) -> Column:
+    def take(self, values: Column) -> Column:
+        return values if self.rows is None else values[self.rows]
+
+    def reduce(self, ufunc: np.ufunc, taken: Column) -> Column:
+        """One value for each run, nothing in particular for those without rows."""
+        if not len(self.starts):
+            return np.zeros(len(self.counts), taken.dtype)
         with np.errstate(invalid="ignore", over="ignore"):
-            return self._reduce(np.add, values)
+            reduced: Column = ufunc.reduceat(taken, self.starts)
+        return self.spread(reduced)
 
-    def least(self, values: Column) -> Column:
-        return self._reduce(np.minimum, values)
+    def spread(self, found: Column) -> Column:
+        """What was found for the runs that have rows, for all runs."""
+        if self.runs is None:
+            return found
+        full = np.zeros(len(self.counts), found.dtype)
+        full[self.runs] = found
+        return full
 
-    def greatest(self, values: Column) -> Column:
-        return self._reduce(np.maximum, values)
+    def repeat(self, found: Column) -> Column:
+        """A value for each run, for each chosen row."""
+        return np.repeat(found, self.counts)
 
-    def lengths(self) -> Ints:
-        return np.diff(self.starts, append=len(self.order))
-
-    def _reduce(self, ufunc: np.ufunc, values: Column) -> Column:
-        reduced: Column = ufunc.reduceat(values, self.starts) if len(self.starts) else values[:0]
-        return reduced
-
-
-def runs(slices: Ints, keys: Sequence[pa.Array]) -> Runs:
-    """The runs of equal slice and keys; null and NaN are keys like any other."""
-    groups = GroupIndex(len(keys)).add(keys, len(slices))
-    order = np.lexsort((groups, slices))
-    slices, groups = slices[order], groups[order]
-    changes = (np.diff(slices) != 0) | (np.diff(groups) != 0)
-    starts = np.flatnonzero(np.concatenate((np.ones(min(1, len(order)), bool), changes)))
-    return Runs(order, starts)
+    def some(self) -> Bools:
+        return self.counts > 0
 
 
-def lift(op: str, rows: Runs, value: pa.Array | None, by: pa.Array | None, where: Bools | None) -> Parts:
-    """A partial of every run: `op` of `value` over the rows for which `where` is true (None: all).
+class Rows:
+    """Columns of rows, in an order in which those of one cell stand together: a run."""
 
-    All columns are in the order of `rows`. Parts are null where no row takes part.
+    def __init__(self, columns: Mapping[str, pa.Array], slices: Ints, keys: Sequence[pa.Array]) -> None:
+        self._columns = columns
+        cells = _numbered(slices, keys)
+        self.order = np.argsort(cells)
+        cells = cells[self.order]
+        self.starts = np.flatnonzero(np.concatenate((np.ones(min(1, len(cells)), bool), np.diff(cells) != 0)))
+        self.first = self.order[self.starts]  # of each run, a row as they came
+        self._valid: dict[str, Bools | None] = {}
+        self._masks: dict[str, Bools] = {}
+        self._numbers: dict[tuple[str, type], Column] = {}
+        self._codes: dict[str, tuple[Ints, Order | pa.Array]] = {}
+        self._chosen: dict[tuple[str | None, str | None], Chosen] = {}
+
+    def type_of(self, name: str) -> pa.DataType:
+        return self._columns[name].type
+
+    def valid(self, name: str) -> Bools | None:
+        """Where a column holds a value; None: everywhere."""
+        if name not in self._valid:
+            valid = valid_of(self._columns[name])
+            self._valid[name] = None if valid is None else valid[self.order]
+        return self._valid[name]
+
+    def mask(self, name: str) -> Bools:
+        """Where a predicate is true."""
+        if name not in self._masks:
+            held = self._columns[name].fill_null(False).to_numpy(zero_copy_only=False)
+            self._masks[name] = held[self.order]
+        return self._masks[name]
+
+    def mark(self, name: str, held: Bools) -> None:
+        """A predicate that is not a column; `held` is in the order in which the rows came."""
+        self._masks[name] = held[self.order]
+
+    def numbers(self, name: str, dtype: type) -> Column:
+        if (name, dtype) not in self._numbers:
+            array = self._columns[name]
+            if pa.types.is_decimal(array.type):
+                array = array.cast(pa.float64())
+            self._numbers[name, dtype] = numbers(array, dtype, 0)[self.order]
+        return self._numbers[name, dtype]
+
+    def codes(self, name: str) -> tuple[Ints, Order | pa.Array]:
+        """Values as integers that order as SQL orders them, and what turns those back."""
+        if name not in self._codes:
+            codes, back = _coded(self._columns[name])
+            self._codes[name] = codes[self.order], back
+        return self._codes[name]
+
+    def limbs(self, name: str) -> list[Ints]:
+        return [limb[self.order] for limb in limbs(self._columns[name])]
+
+    def chosen(self, where: str | None, value: str | None) -> Chosen:
+        """The rows for which `where` is true and `value` is not null."""
+        if (where, value) not in self._chosen:
+            valid = None if value is None else self.valid(value)
+            if value is not None and valid is None:
+                return self.chosen(where, None)
+            self._chosen[where, value] = self._choose(None if where is None else self.mask(where), valid)
+        return self._chosen[where, value]
+
+    def _choose(self, held: Bools | None, valid: Bools | None) -> Chosen:
+        if held is None and valid is None:
+            return Chosen(None, np.diff(self.starts, append=len(self.order)), None, self.starts)
+        present = held if valid is None else valid if held is None else held & valid
+        assert present is not None
+        counts = np.zeros(0, np.int64)
+        if len(self.starts):
+            counts = np.add.reduceat(present.astype(np.int64), self.starts)
+        runs = counts > 0
+        starts = (np.cumsum(counts) - counts)[runs]
+        return Chosen(np.flatnonzero(present), counts, runs, starts)
+
+
+def lift(rows: Rows, op: str, value: str | None, by: str | None, where: str | None) -> Parts:
+    """A partial of every run: `op` of the column `value` over the rows for which the predicate `where` holds.
+
+    Parts are null where no row takes part.
     """
+    if op in ("first", "last", "min_by", "max_by"):
+        assert value is not None
+        assert by is not None
+        return _pair(rows, op in ("last", "max_by"), by, value, rows.chosen(where, by))
+    chosen = rows.chosen(where, value)
     if op == "count":
-        return {"": pa.array(_counted(rows, _present(value, where)))}
+        return {"": pa.array(chosen.counts)}
     assert value is not None
     match op:
-        case "sum_int" | "sum_long" | "sum_float" | "sum_decimal":
-            return _sums(op, rows, value, _present(value, where))
+        case "sum_float":
+            taken = chosen.take(rows.numbers(value, np.float64))
+            return {"": array_of(chosen.reduce(np.add, taken), chosen.some())}
+        case "sum_int":
+            taken = chosen.take(rows.numbers(value, np.int64))
+            return {"": array_of(chosen.reduce(np.add, taken), chosen.some())}
+        case "sum_long":
+            taken = chosen.take(rows.numbers(value, np.int64))
+            high, low = chosen.reduce(np.add, taken >> 32), chosen.reduce(np.add, taken & 0xFFFFFFFF)
+            return {"hi": array_of(high, chosen.some()), "lo": array_of(low, chosen.some())}
+        case "sum_decimal":
+            sums = from_limbs([chosen.reduce(np.add, chosen.take(limb)) for limb in rows.limbs(value)])
+            wide = pa.decimal128(38, rows.type_of(value).scale)
+            return {"": to_decimal(_that_fit(sums), wide, chosen.some())}
         case "moments":
-            return _moments(rows, value, _present(value, where))
-        case "min" | "max":
-            return {"": _extreme(op == "max", rows, value, _present(value, where))}
+            return _moments(rows, value, chosen)
         case _:
-            assert by is not None
-            return _pairs(op in ("last", "max_by"), rows, by, value, _present(by, where))
-
-
-def _present(value: pa.Array | None, where: Bools | None) -> Bools | None:
-    valid = None if value is None else valid_of(value)
-    if valid is None or where is None:
-        return where if valid is None else valid
-    both: Bools = valid & where
-    return both
-
-
-def _counted(rows: Runs, present: Bools | None) -> Ints:
-    return rows.lengths() if present is None else rows.add(present.astype(np.int64))
-
-
-def _only(values: Column, present: Bools | None, else_: float | int) -> Column:
-    return values if present is None else np.where(present, values, else_)
-
-
-def _sums(op: str, rows: Runs, value: pa.Array, present: Bools | None) -> Parts:
-    seen = _counted(rows, present) > 0
-    if op == "sum_float":
-        return {"": array_of(rows.add(_only(numbers(value, np.float64, 0.0), present, 0.0)), seen)}
-    if op == "sum_decimal":
-        sums = from_limbs([rows.add(_only(limb, present, 0)) for limb in limbs(value)])
-        wide = pa.decimal128(38, value.type.scale)
-        return {"": to_decimal(_that_fit(sums), wide, seen)}
-    whole = _only(numbers(value, np.int64, 0), present, 0)
-    if op == "sum_int":
-        return {"": array_of(rows.add(whole), seen)}
-    return {"hi": array_of(rows.add(whole >> 32), seen), "lo": array_of(rows.add(whole & 0xFFFFFFFF), seen)}
+            codes, back = rows.codes(value)
+            extreme = np.maximum if op == "max" else np.minimum
+            return {"": _decoded(chosen.reduce(extreme, chosen.take(codes)), chosen.some(), back)}
 
 
 def _that_fit(sums: Column) -> Column:
@@ -118,55 +185,71 @@ def _that_fit(sums: Column) -> Column:
     return sums
 
 
-def _moments(rows: Runs, value: pa.Array, present: Bools | None) -> Parts:
-    n = _counted(rows, present)
-    real = value.cast(pa.float64()) if pa.types.is_decimal(value.type) else value
-    values = _only(numbers(real, np.float64, 0.0), present, 0.0)
+def _moments(rows: Rows, value: str, chosen: Chosen) -> Parts:
+    taken = chosen.take(rows.numbers(value, np.float64))
     with np.errstate(invalid="ignore", over="ignore"):
-        mean = rows.add(values) / np.maximum(n, 1)
-        apart = values - np.repeat(mean, rows.lengths())
-        m2 = rows.add(_only(apart * apart, present, 0.0))
-    return {"n": pa.array(n), "mean": array_of(mean, n > 0), "m2": array_of(m2, n > 0)}
+        mean = chosen.reduce(np.add, taken) / np.maximum(chosen.counts, 1)
+        apart = taken - chosen.repeat(mean)
+        m2 = chosen.reduce(np.add, apart * apart)
+    some = chosen.some()
+    return {"n": pa.array(chosen.counts), "mean": array_of(mean, some), "m2": array_of(m2, some)}
 
 
-def _extreme(greatest: bool, rows: Runs, value: pa.Array, present: Bools | None) -> pa.Array:
-    ranks, distinct = _ranked(value)
-    if greatest:
-        found = rows.greatest(_only(ranks, present, -1))
-        return distinct.take(_places(found, found >= 0))
-    found = rows.least(_only(ranks, present, _NONE.max))
-    return distinct.take(_places(found, found < _NONE.max))
-
-
-def _pairs(greatest: bool, rows: Runs, by: pa.Array, value: pa.Array, present: Bools | None) -> Parts:
-    """The extreme `by`, and of the values that go with it the extreme one; null is the least value."""
-    by_ranks, by_distinct = _ranked(by)
-    ranks, distinct = _ranked(value)
-    valid = valid_of(value)
-    width = len(distinct) + 1
-    both = by_ranks * width + (ranks + 1 if valid is None else np.where(valid, ranks + 1, 0))
-    found = (
-        rows.greatest(_only(both, present, -1)) if greatest else rows.least(_only(both, present, _NONE.max))
-    )
-    there = (found >= 0) & (found < _NONE.max)
-    at, rank = np.divmod(np.where(there, found, 0), width)
+def _pair(rows: Rows, greatest: bool, by: str, value: str, chosen: Chosen) -> Parts:
+    """The extreme `by` of each run, and of the values that go with it the extreme one; null is the least."""
+    extreme = np.maximum if greatest else np.minimum
+    by_codes, by_back = rows.codes(by)
+    taken = chosen.take(by_codes)
+    found = chosen.reduce(extreme, taken)
+    last = np.flatnonzero(taken == chosen.repeat(found))  # the rows with that `by`: one or more of each run
+    runs = np.repeat(np.arange(len(chosen.counts)), chosen.counts)[last]
+    starts = np.flatnonzero(np.diff(runs, prepend=-1))
+    codes, back = rows.codes(value)
+    codes, valid = chosen.take(codes)[last], rows.valid(value)
+    there = np.ones(len(last), bool) if valid is None else chosen.take(valid)[last]
+    if not len(starts):
+        values, known = codes, there
+    elif greatest:
+        known = np.logical_or.reduceat(there, starts)
+        values = np.maximum.reduceat(np.where(there, codes, np.iinfo(np.int64).min), starts)
+    else:
+        known = np.logical_and.reduceat(there, starts)
+        values = np.minimum.reduceat(codes, starts)
     return {
-        "by": by_distinct.take(_places(at, there)),
-        "val": distinct.take(_places(rank - 1, there & (rank > 0))),
+        "by": _decoded(found, chosen.some(), by_back),
+        "val": _decoded(chosen.spread(values), chosen.some() & chosen.spread(known), back),
     }
 
 
-def _ranked(array: pa.Array) -> tuple[Ints, pa.Array]:
-    """Every value's place among the distinct ones in SQL order (anything where null), and those."""
-    flat = array.cast(pa.int8()) if pa.types.is_boolean(array.type) else array
-    encoded = flat.dictionary_encode()
-    order = pc.sort_indices(encoded.dictionary).to_numpy()
-    ranks = np.empty(len(order), np.int64)
-    ranks[order] = np.arange(len(order))
-    codes = encoded.indices.fill_null(0).to_numpy()
-    distinct = encoded.dictionary.take(pa.array(order)).cast(array.type)
-    return (ranks[codes] if len(order) else np.zeros(len(codes), np.int64)), distinct
+def _numbered(slices: Ints, keys: Sequence[pa.Array]) -> Ints:
+    """A number for each row, the same for rows of equal slice and keys; null and NaN are keys like others."""
+    cells = np.unique(slices, return_inverse=True)[1]
+    for key in keys:
+        encoded = _hashable(key).dictionary_encode(null_encoding="encode")
+        cells = cells * len(encoded.dictionary) + encoded.indices.to_numpy()
+        if len(cells) and cells.max() > np.iinfo(np.int32).max:
+            cells = np.unique(cells, return_inverse=True)[1]
+    return cells.astype(np.int32)  # half the work of sorting 64 bits; there are never that many rows
 
 
-def _places(at: Ints, there: Bools) -> pa.Array:
-    return array_of(np.where(there, at, 0), there)
+def _hashable(key: pa.Array) -> pa.Array:
+    """Floats by their codes, of which there is one for all NaNs and one for both zeros."""
+    return array_of(_coded(key)[0], valid_of(key)) if pa.types.is_floating(key.type) else key
+
+
+def _coded(array: pa.Array) -> tuple[Ints, Order | pa.Array]:
+    """Codes, anything where null; and the order, or the values by rank, that turn them back."""
+    order = order_of(array.type)
+    if not isinstance(order, Ranked):
+        return order.encode(array)[0], order
+    encoded = array.dictionary_encode()
+    by_rank = pc.sort_indices(encoded.dictionary).to_numpy()
+    ranks = np.zeros(max(1, len(by_rank)), np.int64)
+    ranks[by_rank] = np.arange(len(by_rank))
+    return ranks[encoded.indices.fill_null(0).to_numpy()], encoded.dictionary.take(pa.array(by_rank))
+
+
+def _decoded(codes: Ints, there: Bools, back: Order | pa.Array) -> pa.Array:
+    if isinstance(back, pa.Array):
+        return back.take(array_of(np.where(there, codes, 0), there))
+    return back.decode(codes, there)
