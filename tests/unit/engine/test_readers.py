@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -39,7 +40,11 @@ def make(home: Home, format: str = "parquet", now: Callable[[], float] = lambda:
 
 
 def by_duckdb(path: Path) -> list[int]:
-    return [step for (step,) in duckdb.sql(f"select step from '{path}/*.parquet'").fetchall()]
+    """DuckDB opens the first file of a scan twice: packed in between, it is not as DuckDB saw it, once."""
+    for _ in range(5):
+        with suppress(duckdb.Error):
+            return [step for (step,) in duckdb.sql(f"select step from '{path}/*.parquet'").fetchall()]
+    raise AssertionError("DuckDB finds the files changed five times in a row")
 
 
 def by_pandas(path: Path) -> list[int]:
