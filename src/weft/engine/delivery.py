@@ -20,10 +20,10 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from weft.engine.filesinks import FileSink
+from weft.engine.positions import Positions
 from weft.errors import Bug, RunError, WeftError
 from weft.log.answers import AnswerLog
-from weft.log.durable import read_record, record_chunks, write_file
-from weft.log.home import Home, file_name
+from weft.log.home import Home
 
 Write = Callable[[Any, int], None]  # the answers of one step, and its number
 
@@ -56,8 +56,10 @@ class Sink(Protocol):
 
     position: int  # the last step handed over
     flushed: int  # the last step that can be seen in it
-    durable: int  # the last step that it will not ask for again
     missed: list[list[int]]
+
+    @property
+    def durable(self) -> int: ...  # the last step that it will not ask for again
 
     @property
     def nbytes(self) -> int: ...
@@ -78,23 +80,25 @@ class WriterSink:
 
     nbytes = 0
 
-    def __init__(self, write: Write) -> None:
+    def __init__(self, write: Write, positions: Positions) -> None:
         self._write = write
+        self._positions = positions
 
     def attach(self, home: Home, key: str, first: int, now: float = 0.0, phase: float = 0.0) -> None:
         """Go on after the last step that is known to be written."""
-        self._home, self._key = home, key
-        self._path = home.directory("delivery") / f"{file_name(key)}.json"
-        body: dict[str, Any] = {"upto": first - 1, "missed": []}
-        body = read_record(self._path) if self._path.exists() else body
-        self.missed: list[list[int]] = body["missed"]
-        self.position: int = body["upto"]
-        self.flushed = self.durable = self.position
+        self._key = key
+        known = self._positions.get(key)
+        self.position: int = first - 1 if known is None else known.upto
+        self.missed: list[list[int]] = [] if known is None else known.missed
         if self.position < first - 1:
             self.missed = [*self.missed, [self.position + 1, first - 1]]
-            self.position = self.flushed = first - 1
-        if self.durable != self.position or "key" not in body:
-            self.roll()
+            self.position = first - 1
+        self.flushed = self.position
+        self.roll()
+
+    @property
+    def durable(self) -> int:
+        return self._positions.saved(self._key)
 
     def add(self, step: int, table: Any | None) -> None:
         if table is not None:
@@ -102,15 +106,11 @@ class WriterSink:
         self.position = self.flushed = step
 
     def tend(self, now: float, share: float, final: bool) -> None:
-        if self.durable != self.position:
-            self.roll()
+        self.roll()
 
     def roll(self) -> None:
-        """Remember how far it has come."""
-        self._home.check_owner()
-        body = {"key": self._key, "upto": self.position, "missed": self.missed}
-        write_file(self._path, record_chunks(body), "sink.position")
-        self.durable = self.position
+        """Have it remembered how far it has come."""
+        self._positions.note(self._key, self.position, self.missed)
 
     def give_up(self) -> None:
         self.roll()
@@ -143,6 +143,7 @@ class Delivery:
         self._home = home
         self._answers = answers
         self._clock = clock
+        self._positions = Positions(home)
         self._entries: dict[str, _Entry] = {}
         self._datasets: dict[str, str] = {}  # directory -> key
         self._above_datasets: dict[str, str] = {}  # a directory above one -> the key of one such
@@ -152,7 +153,7 @@ class Delivery:
         self, key: str, sink: FileSink | Write, policy: Policy | None = None, until: int | None = None
     ) -> None:
         """Deliver the answers of `key` to a sink, from where it stood; `until` as for `end`."""
-        target: Sink = sink if isinstance(sink, FileSink) else WriterSink(sink)
+        target: Sink = sink if isinstance(sink, FileSink) else WriterSink(sink, self._positions)
         with self._lock:
             if key in self._entries:
                 raise Bug("sink-registered-twice", f"`{key}` has a sink already")
@@ -205,6 +206,8 @@ class Delivery:
         for entry in entries:
             if flush or self._clock() >= entry.retry_at:
                 self._attend(entry, len(entries), flush)
+        self._positions.save()
+        self._answers.release(min((entry.sink.position for entry in entries), default=self._answers.next))
         self._bound_memory(entries)
 
     def _attend(self, entry: _Entry, count: int, flush: bool) -> None:

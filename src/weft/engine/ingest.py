@@ -15,6 +15,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from weft.kernels.arrow import whole
 from weft.kernels.columns import ColumnSpec
 from weft.kernels.state import FeedState
 from weft.share.nodes import Feed, Op, Partial, StreamPlan
@@ -163,14 +164,10 @@ def folds(
             slices = rows.column("slice").to_numpy()
         columns = {
             ColumnSpec(p["text"], p["op"], p["type"], p["by_type"]): {
-                part: _whole(rows, name) for part, name in p["columns"].items()
+                part: whole(rows.column(name)) for part, name in p["columns"].items()
             }
             for p in feed["partials"]
             if p["text"] in wanted[key]
         }
-        made[key] = Fold(slices, [_whole(rows, name) for name in feed["key_columns"]], columns)
+        made[key] = Fold(slices, [whole(rows.column(name)) for name in feed["key_columns"]], columns)
     return made
-
-
-def _whole(table: pa.Table, name: str) -> pa.Array:
-    return table.column(name).combine_chunks()

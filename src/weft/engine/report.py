@@ -34,10 +34,10 @@ def report(runtime: Runtime, sinks: Mapping[str, SinkStatus], pace: Mapping[str,
 
 
 def _report(runtime: Runtime, sinks: Mapping[str, SinkStatus], pace: Mapping[str, Pace]) -> Status:
-    taps = {tap.query.name: tap for plan in runtime.plan.streams for tap in plan.taps}
+    taps = [(plan.stream.name, tap) for plan in runtime.plan.streams for tap in plan.taps]
     standing = {s.query.name: p.stream.name for p in runtime.plan.streams for s in p.standing}
     running = runtime.running
-    queries = [_tap_status(runtime, running[name], tap, sinks) for name, tap in taps.items()]
+    queries = [_tap_status(runtime, running[tap.query.name], stream, tap, sinks) for stream, tap in taps]
     queries += [_standing_status(runtime, running[name], stream, sinks) for name, stream in standing.items()]
     queries += [_failed_status(runtime, name, reason) for name, reason in failures(runtime.catalog).items()]
     saving = runtime.plan.saving
@@ -84,9 +84,8 @@ def _watermark(runtime: Runtime, stream: str) -> Instant | None:
 
 
 def _tap_status(
-    runtime: Runtime, version: QueryVersion, tap: Tap, sinks: Mapping[str, SinkStatus]
+    runtime: Runtime, version: QueryVersion, stream: str, tap: Tap, sinks: Mapping[str, SinkStatus]
 ) -> QueryStatus:
-    stream = _stream_of(runtime, tap)
     next_end = _next_end(runtime, stream, version, tap)
     return QueryStatus(
         window=show_window(tap.window),
@@ -135,10 +134,6 @@ def _common(
         "sink_error": at.error if at else "",
         "delivered": at.delivered if at else -1,
     }
-
-
-def _stream_of(runtime: Runtime, tap: Tap) -> str:
-    return next(plan.stream.name for plan in runtime.plan.streams if tap in plan.taps)
 
 
 def _next_end(runtime: Runtime, stream: str, version: QueryVersion, tap: Tap) -> Instant | None:

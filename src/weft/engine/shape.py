@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from weft.kernels.arrow import whole
 from weft.kernels.expressions import Compiled, compile
 from weft.kernels.top import top
 from weft.lang.statements import Expr, OrderKey
@@ -53,7 +54,7 @@ class Shape:
     def evaluate(self, table: pa.Table) -> Done:
         """All expressions over the aggregates in `table`, by the kernels."""
         assert self.compiled is not None
-        columns = {name: table.column(name).combine_chunks() for name in table.column_names}
+        columns = {name: whole(table.column(name)) for name in table.column_names}
         made, failed = [], None
         for expression in self.compiled:
             column, wrong = expression.run(columns)
@@ -82,7 +83,7 @@ class Shape:
         at = pa.array(rows)
         window = table.column("window_end").take(at).cast(pa.int64()).to_numpy()
         keys = [(column.take(at), key.descending, key.nulls_first) for column, key in zip(order, self.order)]
-        ties = [table.column(name).take(at).combine_chunks() for name in self.ties]
+        ties = [whole(table.column(name).take(at)) for name in self.ties]
         return top(window, keys, ties, limit)
 
     def _names(self) -> list[str]:

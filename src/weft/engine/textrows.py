@@ -13,6 +13,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv as pa_csv
 
+from weft.kernels.arrow import whole
+
 _ESCAPES = (("\\", "\\\\"), ('"', '\\"'), ("\n", "\\n"), ("\r", "\\r"), ("\t", "\\t"))
 _CONTROL = [chr(code) for code in range(0x20) if chr(code) not in "\n\r\t"]
 
@@ -21,21 +23,17 @@ def json_lines(table: Any) -> bytes:
     """One JSON object a line, null fields included."""
     if not table.num_rows:
         return b""
-    rows = _object([pc.cast(_json(_whole(column)), pa.string()) for column in table.columns], table.schema)
+    rows = _object([pc.cast(_json(whole(column)), pa.string()) for column in table.columns], table.schema)
     return ("\n".join(rows.to_pylist()) + "\n").encode()
 
 
 def csv_lines(table: Any, header: bool, separator: str) -> bytes:
     """CSV: texts in quotes, null as nothing, so that it differs from an empty text."""
-    columns = [_csv(_whole(column)) for column in table.columns]
+    columns = [_csv(whole(column)) for column in table.columns]
     out = pa.BufferOutputStream()
     options = pa_csv.WriteOptions(include_header=header, delimiter=separator)
     pa_csv.write_csv(pa.table(columns, names=table.schema.names), out, options)
     return bytes(out.getvalue())
-
-
-def _whole(column: Any) -> Any:
-    return column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
 
 
 def _csv(values: Any) -> Any:

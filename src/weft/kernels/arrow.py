@@ -44,6 +44,13 @@ def numbers(array: pa.Array, dtype: type[Any], fill: float | int) -> Column:
     return np.asarray(filled.to_numpy(zero_copy_only=False), dtype)
 
 
+def whole(column: pa.Array | pa.ChunkedArray) -> pa.Array:
+    """A column in one piece; Arrow's own `combine_chunks` copies even a single one."""
+    if not isinstance(column, pa.ChunkedArray):
+        return column
+    return column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
+
+
 def valid_of(array: pa.Array) -> Bools | None:
     """Where the array holds a value; None: everywhere."""
     return array.is_valid().to_numpy(zero_copy_only=False) if array.null_count else None

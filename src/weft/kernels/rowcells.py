@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from weft.kernels.arrow import array_of
+from weft.kernels.arrow import array_of, whole
 from weft.kernels.lift import Rows, lift
 from weft.times import BEGINNING, Instant
 
@@ -50,7 +50,7 @@ class Recipe:
 
 def cells(rows: pa.Table, recipe: Recipe, watermark: Instant | None) -> pa.Table:
     """The cells of all root feeds, as level 1 in Spark would give them; what is counted, with the first."""
-    columns = {name: _whole(rows, name) for name in rows.column_names}
+    columns = {name: whole(rows.column(name)) for name in rows.column_names}
     made = [_root_cells(columns, recipe, root, watermark, root is recipe.roots[0]) for root in recipe.roots]
     return pa.concat_tables(made, promote_options="default")
 
@@ -92,8 +92,3 @@ def _counts(
         "late": lift(rows, "count", None, None, _LATE)[""],
     }
     return made | {f"e{at}": lift(rows, "count", None, None, f"e{at}")[""] for at in range(recipe.guards)}
-
-
-def _whole(table: pa.Table, name: str) -> pa.Array:
-    column = table.column(name)
-    return column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()

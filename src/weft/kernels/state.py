@@ -17,7 +17,7 @@ import numpy as np
 import pyarrow as pa
 
 from weft.errors import Bug
-from weft.kernels.arrow import arrow_type
+from weft.kernels.arrow import arrow_type, whole
 from weft.kernels.cells import NOTHING, NOWHERE, Cells, Selection, Store
 from weft.kernels.columns import Codes, ColumnSpec, Layout, Parts, Values, is_coded, layout, lift
 from weft.kernels.combine import KINDS, SUM, Arrays, Ints, Kind, combine_runs
@@ -81,7 +81,7 @@ class FeedState:
 
     def lookup(self, keys: Sequence[pa.Array], rows: int | None = None) -> Ints:
         """The ids of groups by their keys, -1 where there is none. `rows`: how many, without keys."""
-        return self.groups.lookup([_flat(key) for key in keys], rows)
+        return self.groups.lookup([whole(key) for key in keys], rows)
 
     def fold(self, slices: Ints, keys: Sequence[pa.Array], columns: Mapping[ColumnSpec, Parts]) -> None:
         """Combine cells into the state: part arrays by name for each column, all as long as `slices`."""
@@ -89,7 +89,7 @@ class FeedState:
         if not len(slices):
             return
         self._forget()
-        groups = self.groups.add([_flat(key) for key in keys], len(slices))
+        groups = self.groups.add([whole(key) for key in keys], len(slices))
         self._make_room(columns, slices)
         self._store.fold(*_distinct(slices, groups, self._writes(columns)))
 
@@ -115,7 +115,7 @@ class FeedState:
         stacked: dict[Kind, list[Arrays]] = {}
         for spec, parts in columns.items():
             slot = self._slots[spec]
-            flat = {name: _flat(array) for name, array in parts.items()}
+            flat = {name: whole(array) for name, array in parts.items()}
             comps.setdefault(slot.layout.kind, []).append(slot.comps)
             stacked.setdefault(slot.layout.kind, []).extend(self._lift(spec, slot, flat))
         return {
@@ -304,10 +304,6 @@ def _restore(slot: _Slot, parts: Parts) -> tuple[Arrays, ...]:
     raw = [part.to_numpy() for part in parts.values()]
     width = slot.layout.width
     return tuple(tuple(raw[comp::width]) for comp in range(width))
-
-
-def _flat(array: pa.Array | pa.ChunkedArray) -> pa.Array:
-    return array.combine_chunks() if isinstance(array, pa.ChunkedArray) else array
 
 
 def _distinct(

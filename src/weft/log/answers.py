@@ -9,6 +9,7 @@ again, from the same input.
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -29,6 +30,9 @@ class AnswerRecord(Record):
 
 
 Intent = AnswerRecord
+Tables = Mapping[str, Any]
+
+RECENT_BYTES = 256 << 20  # of answers kept in memory until every sink has them
 
 
 def _typed(record: Record) -> AnswerRecord:
@@ -41,6 +45,9 @@ class AnswerLog:
     def __init__(self, home: Home) -> None:
         self._steps = Series(home, "answers", area="answers")
         self._intents = Series(home, "answers", "intents", area="answers", kind="intent")
+        self._recent: dict[int, Tables] = {}  # what was just committed: sinks need not read it back
+        self._recent_bytes = 0
+        self._lock = threading.Lock()
         if home.owned:
             self._check_pairs()
 
@@ -80,7 +87,23 @@ class AnswerLog:
     def commit(self, step: int, tables: Mapping[str, Any], meta: Mapping[str, Any]) -> AnswerRecord:
         """Make the answers of a step durable, leaving out empty tables; returns the record in force."""
         held = {key: table for key, table in tables.items() if table.num_rows}
-        return _typed(self._steps.commit(step, held, meta))
+        record = _typed(self._steps.commit(step, held, meta))
+        self._keep(record, held)
+        return record
+
+    def _keep(self, record: AnswerRecord, tables: Tables) -> None:
+        size = sum(table.nbytes for table in tables.values())
+        with self._lock:
+            if record.tables.keys() == tables.keys() and self._recent_bytes + size <= RECENT_BYTES:
+                self._recent[record.step] = tables
+                self._recent_bytes += size
+
+    def release(self, upto: int) -> None:
+        """No sink will ask for the steps up to this one: they need not stay in memory."""
+        with self._lock:
+            for step in [step for step in self._recent if step <= upto]:
+                gone = self._recent.pop(step)
+                self._recent_bytes -= sum(table.nbytes for table in gone.values())
 
     def records(self, after: int = -1) -> list[AnswerRecord]:
         """The records past a step, oldest first."""
@@ -88,7 +111,10 @@ class AnswerLog:
 
     def read(self, record: AnswerRecord, key: str) -> Any | None:
         """The answers of one query in a step; None if it had none."""
-        return self._steps.load(record, key) if key in record.tables else None
+        if key not in record.tables:
+            return None
+        recent = self._recent.get(record.step)
+        return recent[key] if recent is not None else self._steps.load(record, key)
 
     def expire(self, upto: int) -> int:
         """Delete the steps up to one, but never the newest; returns how many."""

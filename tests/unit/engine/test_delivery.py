@@ -13,6 +13,7 @@ import pyarrow.dataset as ds
 import pytest
 
 from weft.engine import delivery as delivery_module
+from weft.engine import positions
 from weft.engine.datasets import MARKER, staging_for
 from weft.engine.delivery import Delivery, Policy
 from weft.engine.filesinks import FileSink
@@ -474,6 +475,33 @@ def test_a_writer_goes_on_after_what_it_has_written(bench: Bench) -> None:
     bench.step(k=1)
     bench.run()
     assert writer.got == [0, 2]
+
+
+def test_what_a_writer_has_is_forgotten_in_memory_and_held_in_the_log(bench: Bench) -> None:
+    writer = Broken()
+    bench.delivery.register("k", writer)
+    bench.step(k=1)
+    (record,) = bench.answers.records()
+    (bench.home.path / "answers" / str(record.file)).unlink()  # so it can only come from memory
+    bench.run()
+    assert writer.got == [0]
+    with pytest.raises(RunError, match="it is missing"):
+        bench.answers.read(record, "k")
+
+
+def test_many_writers_cost_one_durable_write(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    written = []
+    real = positions.write_file
+    monkeypatch.setattr(
+        positions, "write_file", lambda path, *rest: (written.append(path), real(path, *rest))
+    )
+    for at in range(20):
+        bench.delivery.register(f"k{at}", Broken())
+    bench.step(**{f"k{at}": 1 for at in range(20)})
+    bench.run()
+    bench.run()
+    assert len(written) == 1
+    assert bench.delivery.least_position() == 0
 
 
 def test_a_key_has_one_sink(bench: Bench) -> None:
