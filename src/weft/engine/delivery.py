@@ -70,6 +70,9 @@ class Sink(Protocol):
 
     def tend(self, now: float, share: float, final: bool) -> None: ...
 
+    def rests(self, now: float) -> bool:
+        """Has it nothing to do by now, unless more answers come?"""
+
     def roll(self) -> None: ...
 
     def give_up(self) -> None: ...
@@ -108,6 +111,9 @@ class WriterSink:
     def tend(self, now: float, share: float, final: bool) -> None:
         self.roll()
 
+    def rests(self, now: float) -> bool:
+        return True
+
     def roll(self) -> None:
         """Have it remembered how far it has come."""
         self._positions.note(self._key, self.position, self.missed)
@@ -130,6 +136,11 @@ class _Entry:
     @property
     def is_active(self) -> bool:
         return self.status.state in ("ok", "retrying")
+
+    def rests(self, now: float, last: int) -> bool:
+        """Is it up to step `last`, with nothing else to do?"""
+        is_well = self.failing_since is None and not self.has_ended
+        return is_well and self.sink.position >= last and self.sink.rests(now)
 
     @property
     def has_ended(self) -> bool:
@@ -203,8 +214,9 @@ class Delivery:
         self._home.check_owner()
         with self._lock:
             entries = [entry for entry in self._entries.values() if entry.is_active]
+        now, last = self._clock(), self._answers.next - 1
         for entry in entries:
-            if flush or self._clock() >= entry.retry_at:
+            if flush or (now >= entry.retry_at and not entry.rests(now, last)):
                 self._attend(entry, len(entries), flush)
         self._positions.save()
         self._answers.release(min((entry.sink.position for entry in entries), default=self._answers.next))

@@ -48,6 +48,8 @@ from weft.log.durable import (
 from weft.log.home import Home, file_name
 from weft.times import Duration, Instant
 
+_SOONEST_ROLL = 0.4  # of the time after which a file is closed: a large one is closed then
+
 
 class FileSink:
     """Appends the answers of one query to one dataset. Used by one thread, once attached to a home."""
@@ -193,6 +195,12 @@ class FileSink:
             if now >= self._seal_at:
                 self._seal_at = now + max(self.options.seal_every, 8 * self.seal() / share)
 
+    def rests(self, now: float) -> bool:
+        """Has it nothing to do by now, unless more answers come?"""
+        is_young = self._wall() - self._opened < _SOONEST_ROLL * self.options.roll_every
+        is_held = self.durable == self.position or now < self._seal_at
+        return is_young and is_held and self._is_seen and self.flushed == self.position
+
     def flush(self, sync: bool = False) -> int:
         """Let readers see what has come; returns the bytes written. `sync`: and have it on the disk."""
         written = 0
@@ -227,7 +235,7 @@ class FileSink:
         """Whether the tail is old enough to be closed; a large one sooner, as every flush writes it all."""
         age = self._wall() - self._opened
         return age >= self.options.roll_every or (
-            self.nbytes >= self.options.large_bytes and age >= self.options.roll_every * 0.4
+            self.nbytes >= self.options.large_bytes and age >= self.options.roll_every * _SOONEST_ROLL
         )
 
     def roll(self) -> None:

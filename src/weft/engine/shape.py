@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+from sqlglot import exp
 
 from weft.kernels.arrow import whole
 from weft.kernels.expressions import Compiled, compile
@@ -49,6 +50,7 @@ class Shape:
     order: tuple[OrderKey, ...]
     limit: int | None
     ties: tuple[str, ...]
+    needs: frozenset[str]  # the columns of which the answer is made
     compiled: tuple[Compiled, ...] | None  # None: for Spark
 
     def evaluate(self, table: pa.Table) -> Done:
@@ -62,11 +64,12 @@ class Shape:
             failed = _either(failed, wrong)
         return Done(made, failed)
 
-    def select(self, table: pa.Table, done: Done) -> tuple[pa.Table, pa.Table]:
-        """The rows of the answer, and the rows of `table` on which an expression failed."""
-        kept = np.ones(table.num_rows, bool) if done.failed is None else ~done.failed
-        failed = table.filter(pa.array(~kept)) if not kept.all() else table.slice(0, 0)
+    def select(self, table: pa.Table, done: Done) -> pa.Table:
+        """The rows of the answer: those on which no expression failed."""
         columns = list(done.columns)
+        if done.failed is None and not self.having and self.limit is None:
+            return pa.table(dict(zip(self._names(), columns[len(self.order) :], strict=True)))
+        kept = np.ones(table.num_rows, bool) if done.failed is None else ~done.failed
         if self.having:
             held = columns.pop(0)
             kept &= held.fill_null(False).to_numpy(zero_copy_only=False)
@@ -75,7 +78,7 @@ class Shape:
         if self.limit is not None:
             rows = rows[self._first(table, order, rows, self.limit)]
         answer = pa.table(dict(zip(self._names(), items, strict=True)))
-        return (answer if len(rows) == table.num_rows else answer.take(pa.array(rows))), failed
+        return answer if len(rows) == table.num_rows else answer.take(pa.array(rows))
 
     def _first(
         self, table: pa.Table, order: list[pa.Array], rows: npt.NDArray[np.int64], limit: int
@@ -101,13 +104,18 @@ def shape(query: Query) -> Shape:
     named += [Named(f"_order{at}", key.expr, None) for at, key in enumerate(order)]
     named += taken.items
     assert taken.aggregate is not None
+    ties = tuple(key.name for key in taken.aggregate.keys)
+    needs = {column.name for item in named for column in item.expr.tree.find_all(exp.Column)}
+    if taken.top is not None or not needs:  # a table of no columns has no rows either
+        needs |= {"window_end", *ties}
     return Shape(
         query=query,
         named=tuple(named),
         having=taken.having is not None,
         order=order,
         limit=taken.top.limit if taken.top else None,
-        ties=tuple(key.name for key in taken.aggregate.keys),
+        ties=ties,
+        needs=frozenset(needs),
         compiled=_compile([item.expr for item in named], column_types(taken)),
     )
 

@@ -5,7 +5,7 @@ The live state is a cache: it is what folding the log gives, and nothing else.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Container, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -18,7 +18,7 @@ from weft.engine.finals import aggregate_columns
 from weft.engine.ingest import FeedKey, feed_key, folds, spec
 from weft.engine.shape import Done, Job, Shape, shape
 from weft.engine.windows import Reach, Windows, due, late_slices, needed_from
-from weft.kernels.state import FeedState
+from weft.kernels.state import Answered, FeedState
 from weft.share.nodes import StreamPlan, Tap
 from weft.times import BEGINNING, Instant
 
@@ -47,8 +47,37 @@ class Pending:
     """The aggregates of one query's due windows, not yet shaped into its answer."""
 
     shape: Shape
-    table: pa.Table
-    windows: int
+    tap: Tap
+    windows: Windows
+    answered: Answered
+    state: FeedState
+    finals: Mapping[str, pa.Array]
+    failed: npt.NDArray[np.bool_] | None  # where an aggregate itself failed
+
+    def table(self, names: Container[str] | None = None) -> pa.Table:
+        """The windows, groups and aggregates as columns, or those of them that are named."""
+        columns: dict[str, pa.Array] = {}
+        for name, times in (("window_start", self.windows.starts), ("window_end", self.windows.ends)):
+            if names is None or name in names:
+                columns[name] = _times(times[self.answered.window])
+        wanted = [(f"_k{at}", place) for at, place in enumerate(self.tap.keys)]
+        if any(names is None or name in names for name, _ in wanted):
+            keys = self.state.keys(self.answered.group)
+            columns |= {name: keys[place] for name, place in wanted}
+        columns |= {name: made for name, made in self.finals.items() if names is None or name in names}
+        if self.failed is not None:
+            columns[FAILED] = pa.array(self.failed)
+        table = pa.table(columns)
+        return _with_empty(table, self.windows, self.tap) if self.tap.query.emit_empty else table
+
+    def needed(self) -> pa.Table:
+        """What its answer is made of."""
+        return self.table(None if self.tap.query.emit_empty else self.shape.needs)
+
+    def count_windows(self) -> int:
+        """How many windows hold a group."""
+        window = self.answered.window
+        return int(np.count_nonzero(window[1:] != window[:-1])) + 1 if len(window) else 0
 
 
 class StreamState:
@@ -162,19 +191,8 @@ class StreamState:
         used = {at for final in tap.finals if final.feed == tap.feed for at in final.partials}
         wanted = [spec(feed.partials[at]) for at in sorted(used)]
         answered = state.answer(windows.starts, windows.ends, spec(feed.partials[tap.present]), wanted)
-        keys = state.keys(answered.group)
-        columns: dict[str, pa.Array] = {
-            "window_start": _times(windows.starts[answered.window]),
-            "window_end": _times(windows.ends[answered.window]),
-        }
-        columns |= {f"_k{at}": keys[place] for at, place in enumerate(tap.keys)}
         made, failed = aggregate_columns(self.plan, tap, self.feeds, windows, answered)
-        table = pa.table(columns | made)
-        shape_ = self.shapes[tap.query.name]
-        table = _mark_failed(table, failed)
-        if tap.query.emit_empty:
-            table = _with_empty(table, windows, tap)
-        return Pending(shape_, table, len(np.unique(answered.window)))
+        return Pending(self.shapes[tap.query.name], tap, windows, answered, state, made, failed)
 
     def expire(self) -> None:
         """Drop the cells that no window still to be answered holds."""
@@ -186,30 +204,32 @@ class StreamState:
 def finish(pending: list[Pending], spark: Any) -> Answers:
     """Shape all pending aggregates into answers; `spark` evaluates what the kernels cannot, in one job."""
     answers = Answers()
-    by_spark = [item for item in pending if item.shape.compiled is None and item.table.num_rows]
+    tables = {id(item): item.needed() for item in pending if item.shape.compiled is None}
+    by_spark = [item for item in pending if id(item) in tables and tables[id(item)].num_rows]
     done: dict[int, Done] = {}
     if by_spark:
-        jobs = [Job(item.table, item.shape.named) for item in by_spark]
+        jobs = [Job(tables[id(item)], item.shape.named) for item in by_spark]
         done = {id(item): made for item, made in zip(by_spark, spark(jobs), strict=True)}
     for item in pending:
-        if not item.table.num_rows:
-            continue
-        name = item.shape.query.name
-        made = done[id(item)] if id(item) in done else item.shape.evaluate(item.table)
-        table, failed = item.shape.select(item.table, _with_failed(item.table, made))
-        answers.windows[name] = item.windows
+        table = tables[id(item)] if id(item) in tables else item.needed()
         if table.num_rows:
-            answers.tables[name] = table
-        if failed.num_rows:
-            answers.failed[name] = failed.drop_columns([FAILED]) if FAILED in failed.column_names else failed
+            made = done[id(item)] if id(item) in done else item.shape.evaluate(table)
+            _add(answers, item, table, _with_failed(table, made))
     return answers
 
 
+def _add(answers: Answers, item: Pending, table: pa.Table, done: Done) -> None:
+    name = item.shape.query.name
+    answers.windows[name] = item.count_windows()
+    answer = item.shape.select(table, done)
+    if answer.num_rows:
+        answers.tables[name] = answer
+    if done.failed is not None and done.failed.any():
+        failed = item.table().filter(pa.array(done.failed))
+        answers.failed[name] = failed.drop_columns([FAILED]) if FAILED in failed.column_names else failed
+
+
 FAILED = "_failed"  # marks the rows of which an aggregate itself failed
-
-
-def _mark_failed(table: pa.Table, failed: npt.NDArray[np.bool_] | None) -> pa.Table:
-    return table if failed is None else table.append_column(FAILED, pa.array(failed))
 
 
 def _with_failed(table: pa.Table, done: Done) -> Done:

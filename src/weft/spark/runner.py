@@ -179,9 +179,11 @@ class Runner:
         self.report()
 
     def _report(self) -> None:
+        """Once a second; less often where there is so much to tell that it takes a twentieth of the time."""
         while not self._stopping.is_set():
+            began = time.monotonic()
             self.report()
-            self._stopping.wait(1.0)
+            self._stopping.wait(max(1.0, 20 * (time.monotonic() - began)))
 
 
 def _first_line(text: str) -> str:
