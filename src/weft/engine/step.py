@@ -5,8 +5,9 @@ The live state is a cache: it is what folding the log gives, and nothing else.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Container, Mapping
+from collections.abc import Callable, Collection, Container, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,8 @@ import pyarrow.compute as pc
 from weft.engine.finals import aggregate_columns
 from weft.engine.ingest import FeedKey, feed_key, folds, spec
 from weft.engine.shape import Done, Job, Shape, shape
-from weft.engine.windows import Reach, Windows, due, late_slices, needed_from
+from weft.engine.windows import Reach, Times, Windows, due, late_slices, needed_from
+from weft.kernels.arrow import array_of
 from weft.kernels.state import Answered, FeedState
 from weft.share.nodes import StreamPlan, Tap
 from weft.times import BEGINNING, Instant
@@ -59,16 +61,25 @@ class Pending:
         columns: dict[str, pa.Array] = {}
         for name, times in (("window_start", self.windows.starts), ("window_end", self.windows.ends)):
             if names is None or name in names:
-                columns[name] = _times(times[self.answered.window])
+                columns[name] = self._once(name, partial(self._bounds, times))
         wanted = [(f"_k{at}", place) for at, place in enumerate(self.tap.keys)]
         if any(names is None or name in names for name, _ in wanted):
-            keys = self.state.keys(self.answered.group)
+            keys = self._once("keys", lambda: self.state.keys(self.answered.group))
             columns |= {name: keys[place] for name, place in wanted}
         columns |= {name: made for name, made in self.finals.items() if names is None or name in names}
         if self.failed is not None:
             columns[FAILED] = pa.array(self.failed)
         table = pa.table(columns)
         return _with_empty(table, self.windows, self.tap) if self.tap.query.emit_empty else table
+
+    def _bounds(self, times: Times) -> pa.Array:
+        return _times(times.take(self.answered.window))
+
+    def _once(self, name: str, make: Callable[[], Any]) -> Any:
+        """What other queries on the same windows and groups may have made already."""
+        if name not in self.answered.made:
+            self.answered.made[name] = make()
+        return self.answered.made[name]
 
     def needed(self) -> pa.Table:
         """What its answer is made of."""
@@ -239,8 +250,8 @@ def _with_failed(table: pa.Table, done: Done) -> Done:
     return Done(done.columns, marked if done.failed is None else marked | done.failed)
 
 
-def _times(at: npt.NDArray[np.int64]) -> pa.Array:
-    return pa.array(at).cast(TIME)
+def _times(at: Times) -> pa.Array:
+    return array_of(at, type=TIME)
 
 
 def _with_empty(table: pa.Table, windows: Windows, tap: Tap) -> pa.Table:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Protocol
+from dataclasses import dataclass, field
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -37,6 +37,7 @@ class Selection:
     lo: Ints
     hi: Ints
     picked: Ints | None = None  # dense: places in [window, group]; None: all of them
+    made: dict[str, Any] = field(default_factory=dict)  # what several queries make of these answers alike
 
     @property
     def nbytes(self) -> int:
@@ -99,4 +100,8 @@ def new_banks(trail: tuple[int, ...] = ()) -> dict[Kind, Bank]:
 
 
 NOWHERE = np.zeros(0, np.int64)
-NOTHING = Selection(NOWHERE, NOWHERE, NOWHERE, NOWHERE)
+
+
+def nothing() -> Selection:
+    """No answers."""
+    return Selection(NOWHERE, NOWHERE, NOWHERE, NOWHERE)

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from weft.kernels.cells import HERE, NOTHING, Cells, Selection, Writes, new_bank, new_banks
+from weft.kernels.cells import HERE, Cells, Selection, Writes, new_bank, new_banks, nothing
 from weft.kernels.combine import SUM, Arrays, Bools, Ints, Kind, more_positions
 from weft.kernels.orders import Recode
 from weft.kernels.prefix import Prefix
@@ -100,7 +100,7 @@ class Dense:
         here = (self._ranges(SUM, lo, hi, np.array([comp]))[0] > 0).ravel()
         picked = here.nonzero()[0]
         if not len(picked):
-            return NOTHING
+            return nothing()
         if len(picked) < len(here):
             window, group = np.divmod(picked, self._groups)
             return Selection(window, group, lo, hi, picked)

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from weft.kernels.cells import HERE, NOTHING, Cells, Selection, Writes, new_bank, new_banks
+from weft.kernels.cells import HERE, Cells, Selection, Writes, new_bank, new_banks, nothing
 from weft.kernels.combine import SUM, Arrays, Bools, Ints, Kind
 from weft.kernels.orders import Recode
 
@@ -111,7 +111,7 @@ class Sparse:
         group = self._group[begin]
         end = np.searchsorted(self._keys(), group * len(self._times) + until)
         if not len(begin):
-            return NOTHING
+            return nothing()
         (counts,) = self._banks[SUM].ranges(begin, end, np.array([comp]))
         here = counts[0] > 0
         if bool(here.all()):

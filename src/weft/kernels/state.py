@@ -11,14 +11,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from weft.errors import Bug
 from weft.kernels.arrow import arrow_type, whole
-from weft.kernels.cells import NOTHING, NOWHERE, Cells, Selection, Store
+from weft.kernels.cells import NOWHERE, Cells, Selection, Store, nothing
 from weft.kernels.columns import Codes, ColumnSpec, Layout, Parts, Values, is_coded, layout, lift
 from weft.kernels.combine import KINDS, SUM, Arrays, Ints, Kind, combine_runs
 from weft.kernels.dense import Dense
@@ -39,6 +40,7 @@ class Answered:
     window: Ints
     group: Ints
     values: Mapping[ColumnSpec, Values]
+    made: dict[str, Any] = field(default_factory=dict)  # columns for all who ask for these windows and groups
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,12 +141,13 @@ class FeedState:
         A window holds the cells with start <= slice < end. A column that no cell has is absent everywhere.
         """
         selection = self._select(np.asarray(starts, np.int64), np.asarray(ends, np.int64), present)
-        return Answered(selection.window, selection.group, self._read(selection, tuple(wanted)))
+        values = self._read(selection, tuple(wanted))
+        return Answered(selection.window, selection.group, values, selection.made)
 
     def _select(self, starts: Ints, ends: Ints, present: ColumnSpec) -> Selection:
         slot = self._slots.get(present)
         if slot is None or not len(starts) or not len(self._store.starts()):
-            return NOTHING
+            return nothing()
         comp = int(slot.comps[0])
         key = (starts.tobytes(), ends.tobytes(), comp)
         found = self._selections.get(key)

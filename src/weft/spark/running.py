@@ -101,4 +101,5 @@ class Running:
 def bind_with_spark(spark: SparkSession, statements: Statements) -> Program:
     """The program bound with Spark's own analyzer where only Spark can tell a type; all errors at once."""
     program = bind_program(statements)
-    return optimize_program(bind_program(statements, analyze(spark, program)))
+    types = analyze(spark, program)
+    return optimize_program(bind_program(statements, types) if types else program)
