@@ -34,6 +34,7 @@ class Kind:
     identity: tuple[float | int, ...]
     combine: Callable[[Arrays, Arrays], Arrays]
     ufunc: np.ufunc | None = None  # the same as `combine`, where one ufunc does it
+    idempotent: bool = False  # a value combined with itself is itself
 
     def empty(self, shape: tuple[int, ...]) -> Arrays:
         """Arrays of that shape in which nothing is present."""
@@ -70,9 +71,9 @@ def _lesser_pair(left: Arrays, right: Arrays) -> Arrays:
 SUM = Kind("sum", (np.int64,), (0,), _apply(np.add), np.add)
 # -0.0 + x is x for every x, and a sum is -0.0 only if every term is: with terms made +0.0 it means "no term".
 ADD = Kind("add", (np.float64,), (-0.0,), _apply(np.add), np.add)
-LEAST_OF = Kind("least", (np.int64,), (GREATEST,), _apply(np.minimum), np.minimum)
+LEAST_OF = Kind("least", (np.int64,), (GREATEST,), _apply(np.minimum), np.minimum, idempotent=True)
 MOMENTS = Kind("moments", (np.float64, np.float64, np.float64), (0.0, 0.0, 0.0), _merge_moments)
-PAIR = Kind("pair", (np.int64, np.int64), (GREATEST, GREATEST), _lesser_pair)
+PAIR = Kind("pair", (np.int64, np.int64), (GREATEST, GREATEST), _lesser_pair, idempotent=True)
 
 KINDS = (SUM, ADD, LEAST_OF, MOMENTS, PAIR)
 

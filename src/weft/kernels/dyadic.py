@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from weft.kernels.combine import Arrays, Ints, Kind, enlarged, more_groups, more_positions, room
+from weft.kernels.spans import Spans
 
 
 class Dyadic:
@@ -31,6 +32,7 @@ class Dyadic:
         self.size = 0
         self.clean = 0  # positions whose blocks are up to date
         self.blank = 0  # positions from here on hold nothing
+        self._spans = Spans(kind)
 
     @property
     def nbytes(self) -> int:
@@ -72,6 +74,7 @@ class Dyadic:
             array[:, places] = identity
         self.clean = min(self.clean, first)
         self.blank = self.size
+        self._spans.touch(first)
 
     def put(self, rows: Ints, groups: Ints, comps: Ints, arrays: Arrays) -> None:
         """Combine `arrays` [component, cell] into the cells (row, group); no cell twice."""
@@ -84,12 +87,14 @@ class Dyadic:
             array[at] = part
         self.clean = min(self.clean, first)
         self.blank = max(self.blank, int(rows.max()) + 1)
+        self._spans.touch(first)
 
     def load(self, arrays: Arrays) -> None:
         """Begin anew from the values [component, position, ...]."""
         self.levels = [arrays]
         self.size = self.blank = arrays[0].shape[1]
         self.clean = 0
+        self._spans.clear()
 
     def base(self, first: int = 0) -> Arrays:
         """The values themselves, from position `first` on."""
@@ -102,11 +107,14 @@ class Dyadic:
         self.size -= count
         self.blank = self.size
         self.clean = 0
+        self._spans.clear()
 
     def keep(self, comps: Ints) -> None:
+        self._spans.clear()
         self.levels = [tuple(array[comps] for array in level) for level in self.levels]
 
     def keep_groups(self, groups: Ints) -> None:
+        self._spans.clear()
         self.levels = [tuple(array[..., groups] for array in level) for level in self.levels]
 
     def ranges(self, lo: Ints, hi: Ints, comps: Ints, groups: int | None = None) -> Arrays:
@@ -119,9 +127,12 @@ class Dyadic:
             if len(lo) <= 4 * len(comps) + 4:
                 self._few(lo, hi, comps, out, cut)
             else:
-                for place, comp in enumerate(comps):
-                    levels = [tuple(array[comp][cut] for array in level) for level in self.levels]
-                    self._many(levels, lo, hi, tuple(array[place] for array in out))
+                for place, comp in enumerate(comps.tolist()):
+                    into = tuple(array[place] for array in out)
+                    values = tuple(array[comp][cut] for array in self.levels[0])
+                    if not self._spans.try_ranges(values, self.size, comp, lo, hi, into):
+                        levels = [tuple(array[comp][cut] for array in level) for level in self.levels]
+                        self._many(levels, lo, hi, into)
         return out
 
     def _few(self, lo: Ints, hi: Ints, comps: Ints, out: Arrays, cut: Any) -> None:
@@ -183,6 +194,7 @@ class Dyadic:
 
     def _reshape(self, shape: Callable[[tuple[int, ...]], tuple[int, ...]]) -> None:
         """All levels in larger arrays: `shape` says how large, the number of positions stays."""
+        self._spans.clear()
         self.levels = [
             self._enlarge(arrays, shape(arrays[0].shape), min(self.size >> level, arrays[0].shape[1]))
             for level, arrays in enumerate(self.levels)

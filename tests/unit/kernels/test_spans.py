@@ -1,0 +1,96 @@
+"""Windows that follow a beat are put together from runs, and come out as if from the values themselves."""
+
+from __future__ import annotations
+
+from functools import reduce
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from weft.kernels.combine import ADD, KINDS, LEAST_OF, MOMENTS, PAIR, Arrays, Ints, Kind
+from weft.kernels.dyadic import Dyadic
+
+GROUPS = 3
+COMPS = np.array([1, 0])
+
+
+def values(kind: Kind, random: np.random.Generator, cells: int) -> Arrays:
+    """Small whole numbers: sums of them are exact in any order."""
+    if kind is MOMENTS:
+        n = random.integers(0, 2, (len(COMPS), cells)).astype(float)
+        return n, n * random.integers(0, 9, n.shape), np.zeros_like(n)
+    shape = (len(COMPS), cells)
+    return tuple(random.integers(-9, 9, shape).astype(dtype) for dtype in kind.dtypes)
+
+
+def expected(bank: Dyadic, lo: Ints, hi: Ints) -> list[Arrays]:
+    base = tuple(array[COMPS] for array in bank.base())
+    found = []
+    for first, last in zip(lo, hi):
+        empty = bank.kind.empty((len(COMPS), GROUPS))
+        parts = [tuple(array[:, at] for array in base) for at in range(first, last)]
+        found.append(reduce(bank.kind.combine, parts, empty))
+    return found
+
+
+def check(bank: Dyadic, first: int, step: int, length: int) -> None:
+    lo = np.arange(first, bank.size - length + 1, step)
+    found = bank.ranges(lo, lo + length, COMPS)
+    for window, wanted in enumerate(expected(bank, lo, lo + length)):
+        for array, want in zip(found, wanted):
+            np.testing.assert_allclose(array[:, window], want, rtol=1e-12)
+
+
+@pytest.mark.parametrize("kind", [ADD, LEAST_OF, MOMENTS, PAIR], ids=lambda kind: kind.name)
+@settings(max_examples=25)
+@given(seed=st.integers(0, 2**32 - 1))
+def test_runs_answer_as_the_values_do(kind: Kind, seed: int) -> None:
+    random = np.random.default_rng(seed)
+    bank = Dyadic(kind, (GROUPS,))
+    bank.widen(2)
+    bank.append(40)
+    for _ in range(8):
+        change(bank, random)
+        for _ in range(4):  # asked often enough, runs are made
+            check(bank, int(random.integers(0, 4)), int(random.integers(1, 4)), int(random.integers(2, 12)))
+
+
+def change(bank: Dyadic, random: np.random.Generator) -> None:
+    """What may happen between two answers: new positions, late values, groups, positions that go."""
+    match int(random.integers(0, 6)):
+        case 0 if bank.size > 40:
+            bank.drop(int(random.integers(1, 10)))
+        case 1:
+            bank.insert(np.array([2, 5]))
+        case 2:
+            bank.keep_groups(np.array([2, 0, 1]))
+        case _:
+            bank.append(int(random.integers(1, 30)))
+    rows = random.choice(bank.size, 20, replace=False)
+    if random.integers(0, 2):
+        rows = np.arange(bank.size - 20, bank.size)
+    groups = random.integers(0, GROUPS, len(rows))
+    bank.put(rows, groups, COMPS, values(bank.kind, random, len(rows)))
+
+
+def test_runs_are_made_for_what_is_asked_again_and_again() -> None:
+    bank = Dyadic(LEAST_OF, (GROUPS,))
+    bank.widen(2)
+    bank.append(40)
+    change(bank, np.random.default_rng(1))
+    for _ in range(2):
+        check(bank, 0, 1, 5)
+        assert not bank._spans._levels
+    check(bank, 0, 1, 5)
+    assert list(bank._spans._levels) == [1, 0]
+
+
+def test_combining_twice_is_harmless_only_where_a_kind_says_so() -> None:
+    random = np.random.default_rng(3)
+    for kind in KINDS:
+        if kind.idempotent:
+            some = tuple(random.integers(-9, 9, 20).astype(dtype) for dtype in kind.dtypes)
+            for array, twice in zip(some, kind.combine(some, some)):
+                np.testing.assert_array_equal(array, twice)
