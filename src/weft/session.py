@@ -10,13 +10,13 @@ from __future__ import annotations
 
 import html
 import tempfile
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
-from weft.errors import Errors, QueryError, RunError, nearest
-from weft.lang.parse import parse_program
+from weft.errors import Errors, QueryError, RunError
+from weft.lang.parse import read_program
 from weft.lang.printer import print_statement
 from weft.lang.statements import (
     CreateQuery,
@@ -26,6 +26,7 @@ from weft.lang.statements import (
     ShowQueries,
     ShowStreams,
     Statement,
+    Unread,
 )
 from weft.optimize.pipeline import optimize_program
 from weft.plan.bind import bind_program
@@ -66,9 +67,10 @@ class Session:
 
     def sql(self, text: str, file: str = "<text>") -> list[str]:
         """Carry out statements: all of them, or, if one is wrong, none. Gives what SHOW and EXPLAIN say."""
-        statements = parse_program(text, file)
+        read = read_program(text, file)
+        program = self._bind((*self._statements, *read))
+        statements = [one for one in read if not isinstance(one, Unread)]  # all of them, or _bind had raised
         declared = self._declared(statements)
-        program = self._bind(declared)
         if declared != self._statements and self._running is not None:
             self._running.change(program)
         self._statements, self._program = declared, program
@@ -84,7 +86,7 @@ class Session:
                 declared.append(statement)
         return declared
 
-    def _bind(self, statements: list[CreateStream | CreateQuery]) -> Program:
+    def _bind(self, statements: Sequence[Statement | Unread]) -> Program:
         if self._running is not None:
             return self._running.bind(statements)
         return optimize_program(bind_program(statements))
@@ -218,14 +220,6 @@ class Session:
 def _without(
     declared: list[CreateStream | CreateQuery], dropped: DropQuery
 ) -> list[CreateStream | CreateQuery]:
-    names = [statement.name for statement in declared if isinstance(statement, CreateQuery)]
-    if dropped.name.lower() not in {name.lower() for name in names}:
-        raise QueryError(
-            "unknown-query",
-            f"there is no query `{dropped.name}`",
-            at=dropped.place,
-            help=nearest(dropped.name, names),
-        )
     return [
         statement
         for statement in declared

@@ -8,7 +8,7 @@ import pytest
 
 from tests.golden import check_file, read_cases
 from weft.errors import WeftError
-from weft.lang.parse import parse_program
+from weft.lang.parse import parse_program, read_program
 from weft.plan.bind import bind_program
 
 FILES = sorted(Path(__file__).parent.glob("*.err"))
@@ -23,7 +23,7 @@ def message(text: str) -> str:
     """The error of a program; one without CREATE STREAM is given a stream of trades, in a file of its own."""
     stream = () if "CREATE STREAM" in text else parse_program(STREAM, "trades.sql")
     try:
-        bind_program((*stream, *parse_program(text, "app.sql")))
+        bind_program((*stream, *read_program(text, "app.sql")))
     except WeftError as error:
         return str(error)
     return "no error"

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from itertools import takewhile
 from typing import TypeVar
 
 from sqlglot.tokenizer_core import Token, TokenType
 
-from weft.errors import Errors, QueryError, WeftError, nearest
+from weft.errors import Errors, QueryError, nearest
 from weft.lang.cursor import COMPARED, Cursor
 from weft.lang.expressions import expr
 from weft.lang.queries import create_query
@@ -20,6 +21,7 @@ from weft.lang.statements import (
     ShowQueries,
     ShowStreams,
     Statement,
+    Unread,
 )
 from weft.lang.streams import create_stream
 from weft.lang.text import Text
@@ -29,27 +31,44 @@ from weft.lang.trees import parse_scalar
 T = TypeVar("T")
 
 _STATEMENTS = "CREATE STREAM, CREATE QUERY, DROP QUERY, SHOW STREAMS, SHOW QUERIES, EXPLAIN"
+_HEAD_WORDS = set(_STATEMENTS.lower().replace(",", "").split()) | {"or", "replace", "if", "not", "exists"}
 
 
 def parse_program(text: str, file: str = "<text>") -> tuple[Statement, ...]:
     """The statements of a program, in order; every error of it, one per statement, is raised at once."""
-    source = Text(text.removeprefix("\ufeff"), file)
-    pieces = statements(tokenize(source))
-    found: list[Statement] = []
-    errors: list[WeftError] = []
-    for index, piece in enumerate(pieces):
-        try:
-            found.append(
-                _shallow(lambda tokens: _statement(source, tokens), source, without_semicolon(piece))
-            )
-            _check_semicolon(source, piece, index + 1 < len(pieces))
-        except QueryError as error:
-            errors.append(error)
-    if len(errors) == 1:
-        raise errors[0]
+    read = read_program(text, file)
+    errors = [one.error for one in read if isinstance(one, Unread)]
     if errors:
-        raise Errors(errors)
+        raise errors[0] if len(errors) == 1 else Errors(errors)
+    return tuple(one for one in read if not isinstance(one, Unread))
+
+
+def read_program(text: str, file: str = "<text>") -> tuple[Statement | Unread, ...]:
+    """The statements of a program, in order, those that cannot be read among them."""
+    source = Text(text.removeprefix("\ufeff"), file)
+    try:
+        pieces = statements(tokenize(source))
+    except QueryError as error:
+        return (Unread(error),)
+    found: list[Statement | Unread] = []
+    for index, piece in enumerate(pieces):
+        found += _read(source, piece, more=index + 1 < len(pieces))
     return tuple(found)
+
+
+def _read(source: Text, piece: list[Token], more: bool) -> Iterator[Statement | Unread]:
+    try:
+        yield _shallow(lambda tokens: _statement(source, tokens), source, without_semicolon(piece))
+        _check_semicolon(source, piece, more)
+    except QueryError as error:
+        yield Unread(error, _names(piece))
+
+
+def _names(piece: list[Token]) -> frozenset[str]:
+    """What a statement may give a name to: the words before its bracket or AS, but those of the language."""
+    words = (token.text.lower() for token in piece if token.token_type != TokenType.SEMICOLON)
+    head = takewhile(lambda word: word not in ("(", "as"), words)
+    return frozenset(head) - _HEAD_WORDS
 
 
 def parse_select(text: str, file: str = "<text>") -> Select:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 from sqlglot import exp
 
-from weft.errors import Place
+from weft.errors import Place, QueryError
 from weft.times import DAY, Duration
 
 
@@ -141,6 +141,17 @@ class Explain:
 
     name: str | None = None
     place: Place | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Unread:
+    """A statement that cannot be read: why, and what it may have declared or dropped.
+
+    Without names it may have been anything.
+    """
+
+    error: QueryError
+    names: frozenset[str] = frozenset()  # in lower case
 
 
 Statement = CreateStream | CreateQuery | DropQuery | ShowStreams | ShowQueries | Explain

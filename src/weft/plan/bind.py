@@ -6,32 +6,60 @@ All errors of a program are found in one go.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from weft.errors import Errors, Place, QueryError, nearest
-from weft.lang.statements import ColumnDef, CreateQuery, CreateStream, DropQuery, Explain, Expr, Statement
+from weft.lang.statements import (
+    ColumnDef,
+    CreateQuery,
+    CreateStream,
+    DropQuery,
+    Explain,
+    Expr,
+    Statement,
+    Unread,
+)
 from weft.plan.bind_query import bind_query
 from weft.plan.nodes import Column, Program, Query, Stream
 from weft.plan.problems import Problems
 from weft.plan.rows import Rows, refuse_aggregates
 from weft.plan.scope import Scope, names_in, resolve
 
+Told = Mapping[str, str]
+Streams = Mapping[str, Stream | None]
 
-def bind_program(statements: Iterable[Statement], types: Mapping[str, str] | None = None) -> Program:
-    """All that the statements declare, bound; raises Errors with all that is wrong.
 
-    `types` tells the types of the expressions that `open_expressions` listed, filed by `type_key`.
+@dataclass(frozen=True, slots=True)
+class _Unseen:
+    """The names that statements which cannot be read may have declared or dropped."""
+
+    names: frozenset[str]
+    any: bool
+
+    def __contains__(self, name: str) -> bool:
+        return self.any or name.lower() in self.names
+
+
+def bind_program(statements: Iterable[Statement | Unread], types: Told | None = None) -> Program:
+    """All that the statements declare, bound; raises Errors with all that is wrong, line by line.
+
+    `types` tells the types of the expressions that `open_expressions` listed, filed by `type_key`. Of a
+    statement that cannot be read only its own error is told, not what follows from it.
     """
-    statements, told, problems = tuple(statements), types or {}, Problems()
-    streams = _bind_streams(statements, told, problems)
-    queries = _bind_queries(statements, streams, told, problems)
+    statements, told = tuple(statements), types or {}
+    read = tuple(one for one in statements if not isinstance(one, Unread))
+    unread = tuple(one for one in statements if isinstance(one, Unread))
+    unseen = _Unseen(frozenset().union(*(one.names for one in unread)), not all(one.names for one in unread))
+    problems = Problems([one.error for one in unread])
+    streams = _bind_streams(read, told, problems)
+    queries = _bind_queries(read, streams, unseen, told, problems)
     if problems.found:
-        raise Errors(problems.found)
+        raise Errors(sorted(problems.found, key=lambda error: error.at.line if error.at else 0))
     return Program(tuple(stream for stream in streams.values() if stream), queries)
 
 
 def _bind_streams(
-    statements: tuple[Statement, ...], told: Mapping[str, str], problems: Problems
+    statements: tuple[Statement, ...], told: Told, problems: Problems
 ) -> dict[str, Stream | None]:
     """The streams by lower-case name; None for one that is wrong, which is reported once."""
     streams: dict[str, Stream | None] = {}
@@ -47,39 +75,36 @@ def _bind_streams(
 
 
 def _bind_queries(
-    statements: tuple[Statement, ...],
-    streams: Mapping[str, Stream | None],
-    told: Mapping[str, str],
-    problems: Problems,
+    statements: tuple[Statement, ...], streams: Streams, unseen: _Unseen, told: Told, problems: Problems
 ) -> tuple[Query, ...]:
     """The queries that are left after all statements; None stands for one that is wrong, meanwhile."""
     queries: dict[str, Query | None] = {}
     for statement in statements:
         match statement:
             case CreateQuery():
-                problems.attempt(_check_new, statement, queries, streams)
-                queries[statement.name.lower()] = problems.attempt(_bind_created, statement, streams, told)
+                problems.attempt(_check_new, statement, queries, streams, unseen)
+                queries[statement.name.lower()] = problems.attempt(
+                    _bind_created, statement, streams, unseen, told
+                )
             case DropQuery(name=name, place=place):
-                problems.attempt(_check_exists, name, queries, place)
+                problems.attempt(_check_exists, name, queries, unseen, place)
                 queries.pop(name.lower(), None)
             case Explain(name=str(name), place=place):
-                problems.attempt(_check_exists, name, queries, place)
+                problems.attempt(_check_exists, name, queries, unseen, place)
             case _:
                 pass
     return tuple(query for query in queries.values() if query is not None)
 
 
-def _bind_created(
-    statement: CreateQuery, streams: Mapping[str, Stream | None], told: Mapping[str, str]
-) -> Query | None:
-    stream = _stream_of(statement, streams)
+def _bind_created(statement: CreateQuery, streams: Streams, unseen: _Unseen, told: Told) -> Query | None:
+    stream = _stream_of(statement, streams, unseen)
     return bind_query(statement, stream, told) if stream is not None else None
 
 
 def _check_new(
-    statement: CreateQuery, queries: Mapping[str, Query | None], streams: Mapping[str, Stream | None]
+    statement: CreateQuery, queries: Mapping[str, Query | None], streams: Streams, unseen: _Unseen
 ) -> None:
-    if statement.name.lower() in queries:
+    if statement.name.lower() in queries and statement.name not in unseen:
         raise _duplicate("query", statement.name, statement.place)
     if statement.name.lower() in streams:
         raise QueryError(
@@ -95,8 +120,10 @@ def _duplicate(kind: str, name: str, place: Place | None) -> QueryError:
     return QueryError("duplicate-name", f"there is a {kind} `{name}` already", at=place, help=help)
 
 
-def _check_exists(name: str, queries: Mapping[str, Query | None], place: Place | None) -> None:
-    if name.lower() not in queries:
+def _check_exists(
+    name: str, queries: Mapping[str, Query | None], unseen: _Unseen, place: Place | None
+) -> None:
+    if name.lower() not in queries and name not in unseen:
         raise QueryError(
             "unknown-query",
             f"there is no query `{name}`",
@@ -106,9 +133,10 @@ def _check_exists(name: str, queries: Mapping[str, Query | None], place: Place |
         )
 
 
-def _stream_of(statement: CreateQuery, streams: Mapping[str, Stream | None]) -> Stream | None:
+def _stream_of(statement: CreateQuery, streams: Streams, unseen: _Unseen) -> Stream | None:
+    """The stream it reads; None for one that is wrong or cannot be read."""
     source = statement.select.source
-    if source.stream.lower() not in streams:
+    if source.stream.lower() not in streams and source.stream not in unseen:
         names = ", ".join(sorted(stream.name for stream in streams.values() if stream))
         raise QueryError(
             "unknown-stream",
@@ -117,10 +145,10 @@ def _stream_of(statement: CreateQuery, streams: Mapping[str, Stream | None]) -> 
             because=nearest(source.stream, [stream.name for stream in streams.values() if stream]),
             help=f"declared streams: {names}" if names else "declare it with CREATE STREAM",
         )
-    return streams[source.stream.lower()]
+    return streams.get(source.stream.lower())
 
 
-def bind_stream(statement: CreateStream, told: Mapping[str, str]) -> Stream:
+def bind_stream(statement: CreateStream, told: Told) -> Stream:
     """The stream with every column typed, and computed columns in terms of those that are read."""
     problems = Problems()
     read = tuple(Column(made.name, made.type) for made in statement.columns if made.expr is None)

@@ -12,7 +12,7 @@ from weft.engine.delivery import Delivery
 from weft.engine.report import report
 from weft.engine.runtime import Runtime
 from weft.engine.status import Status
-from weft.lang.statements import Statement
+from weft.lang.statements import Statement, Unread
 from weft.log.catalog import Catalog
 from weft.log.durable import writing
 from weft.log.home import Home
@@ -25,7 +25,7 @@ from weft.spark.outlets import Outlets, check_sinks
 from weft.spark.runner import Runner
 from weft.spark.session import check_session
 
-Statements = Sequence[Statement]
+Statements = Sequence[Statement | Unread]
 
 
 class Running:
