@@ -25,7 +25,14 @@ from weft.lang.statements import (
 )
 from weft.lang.streams import create_stream
 from weft.lang.text import Text
-from weft.lang.tokens import check_brackets, statements, tokenize, without_semicolon
+from weft.lang.tokens import (
+    check_brackets,
+    statements,
+    tokenize,
+    tokens_before,
+    unclosed,
+    without_semicolon,
+)
 from weft.lang.trees import parse_scalar
 
 T = TypeVar("T")
@@ -44,16 +51,25 @@ def parse_program(text: str, file: str = "<text>") -> tuple[Statement, ...]:
 
 
 def read_program(text: str, file: str = "<text>") -> tuple[Statement | Unread, ...]:
-    """The statements of a program, in order, those that cannot be read among them."""
+    """The statements of a program, in order, those that cannot be read among them.
+
+    A string that never closes ends the reading: its statement and all after it may be anything.
+    """
     source = Text(text.removeprefix("\ufeff"), file)
+    opened = unclosed(source)
     try:
-        pieces = statements(tokenize(source))
+        pieces = statements(tokens_before(source, opened.start if opened else len(source.text)))
     except QueryError as error:
         return (Unread(error),)
-    found: list[Statement | Unread] = []
+    if opened is None:
+        return tuple(_read_all(source, pieces))
+    ended = [piece for piece in pieces if piece[-1].token_type == TokenType.SEMICOLON]
+    return (*_read_all(source, ended), Unread(opened.error(source)))
+
+
+def _read_all(source: Text, pieces: list[list[Token]]) -> Iterator[Statement | Unread]:
     for index, piece in enumerate(pieces):
-        found += _read(source, piece, more=index + 1 < len(pieces))
-    return tuple(found)
+        yield from _read(source, piece, more=index + 1 < len(pieces))
 
 
 def _read(source: Text, piece: list[Token], more: bool) -> Iterator[Statement | Unread]:

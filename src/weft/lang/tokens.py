@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 
 from sqlglot.errors import TokenError
 from sqlglot.tokenizer_core import Token, TokenType
@@ -22,29 +23,56 @@ _STARTS = {("CREATE", "STREAM"), ("CREATE", "QUERY"), ("DROP", "QUERY")}
 _STARTS |= {("SHOW", "STREAMS"), ("SHOW", "QUERIES")}
 
 
+@dataclass(frozen=True, slots=True)
+class Unclosed:
+    """A string, a quoted name or a comment that opens at `start` and never closes."""
+
+    start: int
+    opener: str
+
+    def error(self, text: Text) -> QueryError:
+        kind = _UNCLOSED[self.opener]
+        return QueryError(
+            f"unclosed-{kind}", f"this {kind} is never closed",
+            at=text.place(self.start, self.start + len(self.opener)), because=f"the {kind} starts here",
+            help=f"add the closing {_CLOSING[self.opener]}",
+        )  # fmt: skip
+
+
 def tokenize(text: Text) -> list[Token]:
     """The tokens of the text, no comments or hints; a doubled quote in a string stands for the quote."""
-    _check_closed(text)
+    opened = unclosed(text)
+    if opened is not None:
+        raise opened.error(text)
+    return tokens_before(text, len(text.text))
+
+
+def tokens_before(text: Text, end: int) -> list[Token]:
+    """The tokens of the text up to `end`, before which all that opens closes."""
     try:
-        tokens = Weft().tokenize(text.text)
+        tokens = Weft().tokenize(text.text[:end])
     except TokenError as error:
-        at = max(0, min(error.end or 0, len(text.text)) - 1)
+        at = max(0, min(error.end or 0, end) - 1)
         raise QueryError("syntax", "this text cannot be read", at=text.place(at, at + 1)) from None
     return _join_doubled_quotes(text.text, tokens)
 
 
-def _check_closed(text: Text) -> None:
-    """Raise where a string, a quoted name or a comment opens and never closes."""
+def unclosed(text: Text) -> Unclosed | None:
+    """What never closes, if anything.
+
+    Past a forgotten quote all others change their meaning, and the one without a partner is the last. The
+    forgotten one is told by its string, which goes on past the end of its line.
+    """
     position = 0
+    runs_on: dict[str, Unclosed] = {}
     while match := _OPENERS.search(text.text, position):
-        opener, position = match[0], _after(text.text, match)
+        opener = text.text[match.end()] if match[0] in "rR" else match[0]
+        opened, position = Unclosed(match.start(), opener), _after(text.text, match)
         if position < 0:
-            kind = _UNCLOSED[opener]
-            raise QueryError(
-                f"unclosed-{kind}", f"this {kind} is never closed",
-                at=text.place(match.start(), match.end()), because=f"the {kind} starts here",
-                help=f"add the closing {_CLOSING[opener]}",
-            )  # fmt: skip
+            return runs_on.get(opener, opened)
+        if opener in "'\"`" and "\n" in text.text[match.end() : position]:
+            runs_on.setdefault(opener, opened)
+    return None
 
 
 def _after(text: str, opened: re.Match[str]) -> int:

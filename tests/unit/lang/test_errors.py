@@ -176,6 +176,7 @@ OTHERS = [
     ("DROP QUERY a DROP QUERY b", "missing-semicolon", "a", ";"),
     ("DROP QUERY 'a", "unclosed-string", "'", "'"),
     ('DROP QUERY "a', "unclosed-string", '"', '"'),
+    ("DROP QUERY r'a", "unclosed-string", "r", "'"),
     ("DROP QUERY `a", "unclosed-name", "`", "`"),
     ("DROP QUERY a /* b /* c */", "unclosed-comment", "/*", "*/"),
 ]  # fmt: skip
