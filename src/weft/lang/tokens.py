@@ -54,7 +54,17 @@ def tokens_before(text: Text, end: int) -> list[Token]:
     except TokenError as error:
         at = max(0, min(error.end or 0, end) - 1)
         raise QueryError("syntax", "this text cannot be read", at=text.place(at, at + 1)) from None
-    return _join_doubled_quotes(text.text, tokens)
+    return _join_doubled_quotes(text.text, _with_window_calls(tokens))
+
+
+def _with_window_calls(tokens: list[Token]) -> list[Token]:
+    """The tokens with `window(` read as a call: as a keyword it would end the GROUP BY that it stands in."""
+    return [
+        Token(TokenType.VAR, token.text, token.line, token.col, token.start, token.end)
+        if token.token_type == TokenType.WINDOW and following.token_type == TokenType.L_PAREN
+        else token
+        for token, following in zip(tokens, tokens[1:] + tokens[-1:])
+    ]
 
 
 def unclosed(text: Text) -> Unclosed | None:

@@ -20,11 +20,15 @@ from weft.plan.nodes import Filter, Named, Plan, Project, Query, Scan, Stream
 from weft.plan.problems import Problems, raise_all
 from weft.plan.rows import Rows, refuse_aggregates
 from weft.plan.scope import Scope, resolve
+from weft.plan.windowcalls import refuse_window_calls
 
 
 def bind_query(statement: CreateQuery, stream: Stream, told: Mapping[str, str]) -> Query:
     """The query over its stream; raises all that is wrong with it."""
     select, problems = statement.select, Problems()
+    refuse_window_calls(
+        select
+    )  # by itself: that there is no window, and what is not grouped, follows from it
     source = select.source
     scope = Scope(stream.name, stream.columns, source.alias or stream.name, source.window is not None)
     rows = Rows(scope, told)

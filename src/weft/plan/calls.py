@@ -11,6 +11,7 @@ from weft.errors import Place, QueryError, nearest
 from weft.lang.expressions import place_of
 from weft.lang.statements import Expr
 from weft.plan.functions import AGGREGATES, CLOCK, Call, Function, call_of, kind_of, known_functions
+from weft.plan.windowcalls import WINDOW_CALLS, window_call
 
 _NOT_YET = {
     "window": (
@@ -26,7 +27,6 @@ _NOT_YET = {
         "an answer must come out the same after a restart: take the value from a column of the stream",
     ),
 }
-_WINDOWS = frozenset(("window", "session_window", "window_time"))
 
 
 def call_problems(source: Expr) -> Iterator[QueryError]:
@@ -40,14 +40,8 @@ def call_problems(source: Expr) -> Iterator[QueryError]:
 
 
 def _problem(call: Call, at: Place | None) -> QueryError | None:
-    if call.name in _WINDOWS:
-        return QueryError(
-            "window-function",
-            f"weft has no `{call.name}()`",
-            at=at,
-            because="the window belongs to the stream",
-            help="write it after the stream: FROM trades [RANGE 5 MINUTES SLIDE 10 SECONDS]",
-        )
+    if call.name in WINDOW_CALLS:
+        return window_call(call, at)
     kind = kind_of(call.name)
     if kind is None:
         return unknown_function(call.name, at)

@@ -140,12 +140,15 @@ def _no_such_column(name: str, scope: Scope, aliases: Aliases, place: Place | No
 
 def _no_such_qualifier(name: str, scope: Scope, place: Place | None) -> QueryError:
     hidden = name.lower() == scope.stream.lower()
+    help = f"write `{scope.qualifier}.` or leave it out"
+    if name.lower() == "window":  # Spark's name for it
+        help = "the window's columns are window_start and window_end"
     return QueryError(
         "unknown-qualifier",
         f"there is no `{name}` in FROM that a column could come from",
         at=place,
         because=f"it is called `{scope.qualifier}` here" if hidden else nearest(name, [scope.qualifier]),
-        help=f"write `{scope.qualifier}.` or leave it out",
+        help=help,
     )
 
 
