@@ -72,7 +72,7 @@ class Shape:
         kept = np.ones(table.num_rows, bool) if done.failed is None else ~done.failed
         if self.having:
             held = columns.pop(0)
-            kept &= held.fill_null(False).to_numpy(zero_copy_only=False)
+            kept &= held.cast(pa.bool_()).fill_null(False).to_numpy(zero_copy_only=False)  # NULL has no type
         order, items = columns[: len(self.order)], columns[len(self.order) :]
         rows = np.flatnonzero(kept)
         if self.limit is not None:

@@ -95,7 +95,8 @@ class Rows:
     def mask(self, name: str) -> Bools:
         """Where a predicate is true."""
         if name not in self._masks:
-            held = self._columns[name].fill_null(False).to_numpy(zero_copy_only=False)
+            told = self._columns[name].cast(pa.bool_())  # a predicate that is NULL has no type
+            held = told.fill_null(False).to_numpy(zero_copy_only=False)
             self._masks[name] = held[self.order]
         return self._masks[name]
 

@@ -189,7 +189,8 @@ def _normalise_count(call: Call, at: Place | None) -> _Parts:
                 at=at,
                 help="count the distinct values of one expression",
             )
-        return _Parts("count_distinct", call.args, call.filter)
+        is_null = isinstance(call.args[0].unnest(), exp.Null)  # of no value, distinct or not, there are none
+        return _Parts("count" if is_null else "count_distinct", call.args, call.filter)
     args = tuple(arg for arg in call.args if not _never_null(arg))
     if not args:
         return _Parts("count_star", filter=call.filter)
