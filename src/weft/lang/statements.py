@@ -60,6 +60,7 @@ class CreateStream:
     max_ahead: Duration | None = DAY  # None: off
     keep_late: bool = False
     place: Place | None = field(default=None, compare=False, repr=False)
+    time_place: Place | None = field(default=None, compare=False, repr=False)  # of the name in TIMESTAMP BY
 
 
 @dataclass(frozen=True, slots=True)

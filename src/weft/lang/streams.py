@@ -82,7 +82,8 @@ def _until_comma(cursor: Cursor) -> list[Token]:
 
 def _timestamp_by(cursor: Cursor) -> Clauses:
     cursor.expect("TIMESTAMP", "BY", help="write TIMESTAMP BY ts")
-    return {"time_column": cursor.name("the event-time column", help="write TIMESTAMP BY ts")}
+    name = cursor.name("the event-time column", help="write TIMESTAMP BY ts")
+    return {"time_column": name, "time_place": cursor.place(cursor.last)}
 
 
 def _delay(cursor: Cursor) -> Clauses:

@@ -207,7 +207,7 @@ def _time_column(statement: CreateStream, columns: Mapping[str, Column]) -> str:
         raise QueryError(
             "unknown-column",
             f"TIMESTAMP BY names `{statement.time_column}`, which stream `{statement.name}` does not have",
-            at=statement.place,
+            at=statement.time_place or statement.place,
             because=nearest(name, declared.values()),
             help=f"its columns are {', '.join(declared.values())}",
         )
