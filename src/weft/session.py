@@ -151,7 +151,7 @@ class Session:
         from weft.log.home import Home  # noqa: PLC0415  checksums and locks
         from weft.spark.running import Running  # noqa: PLC0415  imports pyspark
 
-        Home.open(self.home).close()  # one that cannot be had is refused before a JVM is started
+        Home.check(self.home)  # one that cannot be had is refused before a JVM is started
         self._running = Running(
             self.spark, self.home, self._statements, trigger=trigger, once=once, drain=drain
         )

@@ -79,14 +79,18 @@ def test_ctrl_c_ends_it_cleanly(program) -> None:
     assert weft(program, "results", "volume", "--format", "csv").stdout.count("\n") > 1
 
 
-def test_a_source_that_cannot_be_read_ends_it_with_one_error(program) -> None:
+def test_all_sources_that_cannot_be_read_are_told_and_no_home_is_left(program) -> None:
     program.write_text(
         "CREATE STREAM a (x INT, ts TIMESTAMP) TIMESTAMP BY ts DELAY 1 SECOND"
         " FROM parquet OPTIONS ('path' = '/no/such/path');"
+        "CREATE STREAM b (x INT, ts TIMESTAMP) TIMESTAMP BY ts DELAY 1 SECOND FROM nosuchformat;"
         " CREATE QUERY q AS SELECT COUNT(*) AS n FROM a [RANGE 1 SECOND];"
+        " CREATE QUERY r AS SELECT COUNT(*) AS n FROM b [RANGE 1 SECOND];"
     )
     for verb in (("check", "app.sql", "--spark", "--master", "local[2]"), ("run", "app.sql", *SMALL)):
         ran = weft(program, *verb)
         assert ran.returncode == 3
         assert "error[source-unreadable]: stream `a` cannot be read" in ran.stderr
+        assert "error[source-unreadable]: stream `b` cannot be read" in ran.stderr
         assert "Traceback" not in ran.stderr
+    assert not (program.parent / ".weft").exists()

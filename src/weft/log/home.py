@@ -64,6 +64,19 @@ class Home:
         return cls(path, about, ownership)
 
     @classmethod
+    def check(cls, path: str | Path) -> None:
+        """Raise if the home cannot be had. One that is not there yet is still not there afterwards."""
+        path = Path(path).absolute()
+        if (path / "weft.json").exists():
+            cls.open(path).close()
+            return
+        _refuse_foreign(path, create=True)
+        missing = [above for above in (path, *path.parents) if not above.exists()]
+        make_directory(path)
+        for made in missing:
+            made.rmdir()
+
+    @classmethod
     def look(cls, path: str | Path) -> Home:
         """The home for reading only."""
         path = Path(path).absolute()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from pyspark.sql import DataFrame, SparkSession
 
@@ -13,6 +13,7 @@ from weft.plan.nodes import Aggregate, Filter, Program, Project, Scan, Stream, T
 from weft.plan.opens import open_expressions, stand_in
 from weft.plan.rows import type_key
 from weft.plan.tree import walk
+from weft.share.build import build
 from weft.spark.complaints import SPARK_ERRORS, complaint
 from weft.spark.sources import open_stream
 from weft.spark.sql import quoted
@@ -46,10 +47,19 @@ def analyze(spark: SparkSession, program: Program) -> dict[str, str]:
 
 def check_sources(spark: SparkSession, program: Program) -> list[WeftError]:
     """What is wrong with the sources of the streams, found without reading a row."""
+    return _unreadable(spark, [(one, [column.name for column in one.columns]) for one in program.streams])
+
+
+def check_sources_read(spark: SparkSession, program: Program) -> list[WeftError]:
+    """As `check_sources`, of those streams and columns only that the queries read."""
+    return _unreadable(spark, [(plan.stream, plan.columns) for plan in build(program).streams])
+
+
+def _unreadable(spark: SparkSession, wanted: Iterable[tuple[Stream, Sequence[str]]]) -> list[WeftError]:
     errors: list[WeftError] = []
-    for stream in program.streams:
+    for stream, columns in wanted:
         try:
-            open_stream(spark, stream, [column.name for column in stream.columns])
+            open_stream(spark, stream, columns)
         except WeftError as error:
             errors.append(error)
     return errors

@@ -19,7 +19,8 @@ from weft.log.home import Home
 from weft.optimize.pipeline import optimize_program
 from weft.plan.bind import bind_program
 from weft.plan.nodes import Program
-from weft.spark.analyze import analyze
+from weft.plan.problems import raise_all
+from weft.spark.analyze import analyze, check_sources_read
 from weft.spark.finish import finish
 from weft.spark.outlets import Outlets, check_sinks
 from weft.spark.runner import Runner
@@ -45,6 +46,7 @@ class Running:
         self.spark = spark
         self._reporting = threading.Lock()  # two loops report, and a change opens sinks
         self.program = bind_with_spark(spark, statements)
+        raise_all(check_sources_read(spark, self.program))  # before there is a home
         self.home = Home.open(home)
         try:
             check_sinks(self.home, Catalog(self.home), self.program)

@@ -38,6 +38,17 @@ def test_a_second_owner_in_this_process_is_refused(tmp_path: Path) -> None:
     Home.open(tmp_path / "h").close()
 
 
+def test_whether_a_home_can_be_had_is_found_without_making_it(tmp_path: Path) -> None:
+    Home.check(tmp_path / "up" / "h")
+    assert not (tmp_path / "up").exists()
+    (tmp_path / "file").write_text("")
+    assert code_of(lambda: Home.check(tmp_path / "file")) == "not-a-home"
+    assert code_of(lambda: Home.check(tmp_path / "file" / "h")) == "write-failed"
+    with Home.open(tmp_path / "h"):
+        assert code_of(lambda: Home.check(tmp_path / "h")) == "home-in-use"
+    Home.check(tmp_path / "h")
+
+
 def test_a_second_process_is_refused_and_told_who(tmp_path: Path) -> None:
     script = f"from weft.log.home import Home; Home.open({str(tmp_path / 'h')!r})"
     with Home.open(tmp_path / "h"):
