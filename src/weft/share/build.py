@@ -14,6 +14,7 @@ from sqlglot import exp
 
 from weft.errors import Bug
 from weft.lang.statements import Expr, WindowSpec
+from weft.plan.coercion import decimal_parts, is_decimal
 from weft.plan.nodes import Aggregation, Program, Project, Query, Stream
 from weft.share.guards import Guarded, guarded
 from weft.share.lattice import Draft, arrange
@@ -31,6 +32,9 @@ from weft.share.nodes import (
 from weft.share.partials import Recipe, recipe
 from weft.share.parts import Parts, conjunction, disjunction, parts
 from weft.share.slicing import cut, overlap
+
+_RANKED = ("string", "binary", "varchar", "char")
+_LONGEST_CODED = 18  # digits of a decimal that fit a 64-bit code
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,14 +158,17 @@ def method(made: Recipe) -> str:
     """How windows come out of slices: by difference where that is exact, else by combining."""
     if made.extra is not None:
         return "distinct"
-    op = made.partials[0].op
-    if op in (Op.COUNT, Op.SUM_INT, Op.SUM_LONG, Op.SUM_DECIMAL):
+    partial = made.partials[0]
+    if partial.op in (Op.COUNT, Op.SUM_INT, Op.SUM_LONG, Op.SUM_DECIMAL):
         return "prefix"
-    if op in (Op.FIRST, Op.LAST):
-        return "ordered"
-    if op in (Op.MIN_BY, Op.MAX_BY) or made.partials[0].type in ("string", "binary"):
-        return "ranked"
-    return "dyadic"
+    return "ranked" if _is_ranked(partial.type) or _is_ranked(partial.by_type) else "dyadic"
+
+
+def _is_ranked(type_: str | None) -> bool:
+    """Whether values of the type are too long for a code of their own, so that they are ranked."""
+    if type_ is not None and is_decimal(type_):
+        return decimal_parts(type_)[0] > _LONGEST_CODED
+    return type_ is not None and type_.startswith(_RANKED)
 
 
 def _columns(

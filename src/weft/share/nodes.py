@@ -94,7 +94,7 @@ class Final:
     function: str
     feed: int
     partials: tuple[int, ...]
-    method: str  # prefix | dyadic | ranked | ordered | distinct: shown by explain
+    method: str  # prefix | dyadic | ranked | distinct: shown by explain
     type: str | None
     params: tuple[float | int | tuple[float, ...], ...] = ()
 

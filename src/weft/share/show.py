@@ -16,7 +16,6 @@ from weft.times import show_duration
 METHODS = {
     "prefix": "running sums: a window is the difference of two of them",
     "dyadic": "blocks of 1, 2, 4, ... slices: a window is a few of them, nothing is subtracted",
-    "ordered": "slices are in time order: the first or last one with a value",
     "ranked": "values ranked among the live ones, then as dyadic",
     "distinct": "one cell per value (or sketch register): a window is their union",
 }

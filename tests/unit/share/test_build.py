@@ -1,5 +1,9 @@
 """What queries share: partials, feeds, and what is combined from what."""
 
+import pyarrow as pa
+import pytest
+
+from weft.kernels.orders import Ranked, order_of
 from weft.lang.parse import parse_program
 from weft.optimize.pipeline import optimize_program
 from weft.plan.bind import bind_program
@@ -85,6 +89,21 @@ def test_a_distinct_count_is_combined_from_a_feed_that_has_its_value_as_a_key():
 def test_nothing_is_combined_from_a_feed_with_an_extra_key_but_its_like():
     plan = plan_of(f"SELECT venue, COUNT(DISTINCT qty), SUM(price) FROM trades {WINDOW} GROUP BY venue")
     assert [feed.parent for feed in plan.feeds] == [None, None]
+
+
+@pytest.mark.parametrize(
+    ("type_", "arrow"),
+    [("int", pa.int32()), ("bigint", pa.int64()), ("double", pa.float64()), ("boolean", pa.bool_()),
+     ("date", pa.date32()), ("timestamp", pa.timestamp("us")), ("decimal(18,2)", pa.decimal128(18, 2)),
+     ("decimal(19,2)", pa.decimal128(19, 2)), ("string", pa.string()), ("binary", pa.binary())],
+)  # fmt: skip
+@pytest.mark.parametrize(
+    "call", ["MIN({})", "MAX({})", "FIRST({})", "LAST({})", "MIN_BY({}, qty)", "MAX_BY(qty, {})"]
+)
+def test_what_explain_says_is_ranked_is_what_the_kernels_rank(type_, arrow, call):
+    plan = plan_of(f"SELECT {call.format(f'CAST(venue AS {type_})')} FROM trades {WINDOW}")
+    ranked = isinstance(order_of(arrow), Ranked)
+    assert plan.taps[0].finals[0].method == ("ranked" if ranked else "dyadic")
 
 
 def test_sums_are_exact_by_type():
