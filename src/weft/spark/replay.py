@@ -37,6 +37,8 @@ class Replay:
         bound = bind_with_spark(self.spark, parse_program(program))
         self._opened = Home.open(self.home)
         self.runtime = Runtime(self._opened, bound, lambda jobs: finish(self.spark, jobs))
+        self._bound = bound
+        self._keys = {name: query.key for name, query in self.runtime.running.items()}  # also once stopped
         self._ingests = {stream.name: Ingest(self.spark, self.runtime, stream) for stream in bound.streams}
 
     def ingest(self, stream: str, rows: pa.Table) -> None:
@@ -55,15 +57,15 @@ class Replay:
 
     def results(self, query: str) -> pa.Table:
         """All answers of a query so far."""
-        return self._read(self.runtime.running[query].key) or self._nothing(query)
+        return self._read(self._keys[query]) or self._nothing(query)
 
     def late(self, query: str) -> int:
         """Rows that came too late for a window of the query that was answered already."""
-        return self.runtime.tally.get("late", self.runtime.running[query].key)
+        return self.runtime.tally.get("late", self._keys[query])
 
     def dead(self, query: str) -> int:
         """Rows and answers on which an expression of the query failed."""
-        return self.runtime.tally.get("dead", self.runtime.running[query].key)
+        return self.runtime.tally.get("dead", self._keys[query])
 
     def stop(self) -> None:
         self._opened.close()
@@ -74,7 +76,7 @@ class Replay:
         return pa.concat_tables(found) if found else None
 
     def _nothing(self, name: str) -> pa.Table:
-        query = next(query for query in self.runtime.program.queries if query.name == name)
+        query = next(query for query in self._bound.queries if query.name == name)
         return pa.table({item.name: pa.array([], arrow_type(item.type)) for item in parts(query).items})
 
 
