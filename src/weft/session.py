@@ -15,6 +15,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
+from weft import times
 from weft.errors import Errors, QueryError, RunError
 from weft.lang.parse import read_program
 from weft.lang.printer import print_statement
@@ -143,17 +144,22 @@ class Session:
         return self._spark
 
     def start(self, trigger: str | None = None, once: bool = False, drain: bool = False) -> Self:
-        """Run the program; returns at once. `once`: what is there, then end; `drain`: answer all of it."""
+        """Run the program; returns at once.
+
+        `trigger`: a batch every so often, such as `1s`. `once`: what is there, then end; `drain`: answer all
+        of it.
+        """
         if self._running is not None:
             raise RunError("already-started", "this session is running", help="stop() it first")
         if not self._program.queries:
             raise QueryError("no-queries", "the program has no queries", help="add one with CREATE QUERY")
+        every = _checked_trigger(trigger) if trigger is not None else None
         from weft.log.home import Home  # noqa: PLC0415  checksums and locks
         from weft.spark.running import Running  # noqa: PLC0415  imports pyspark
 
         Home.check(self.home)  # one that cannot be had is refused before a JVM is started
         self._running = Running(
-            self.spark, self.home, self._statements, trigger=trigger, once=once, drain=drain
+            self.spark, self.home, self._statements, trigger=every, once=once, drain=drain
         )
         self._program = self._running.program
         self._running.start()
@@ -215,6 +221,14 @@ class Session:
 
     def _repr_html_(self) -> str:
         return f"<pre>{html.escape(str(self.explain()))}</pre>"
+
+
+def _checked_trigger(text: str) -> str:
+    found = times.trigger(text)
+    if found is None:
+        what = f"the trigger {text!r} is no interval in whole milliseconds"
+        raise RunError("bad-trigger", what, help="write 1s, 250ms or 1 minute")
+    return found
 
 
 def _without(

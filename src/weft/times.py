@@ -77,3 +77,9 @@ def duration(text: str) -> Duration | None:
     short = {name: size for size, name in _SHORT} | {"m": MINUTE, "sec": SECOND, "hr": HOUR, "w": WEEK}
     size = short.get(unit) or UNITS.get(unit.removesuffix("s"))
     return None if size is None else count * size
+
+
+def trigger(text: str) -> str | None:
+    """`1s` as Spark's triggers want it, `1000 milliseconds`; None if these are not whole milliseconds."""
+    length = duration(text)
+    return None if length is None or length % MILLISECOND else f"{length // MILLISECOND} milliseconds"

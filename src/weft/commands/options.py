@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from weft.errors import QueryError, RunError
-from weft.times import MILLISECOND, duration
+from weft.times import trigger
 
 program_argument = click.argument(
     "program", type=click.Path(exists=True, dir_okay=False, readable=True, path_type=Path), metavar="PROGRAM"
@@ -43,10 +43,10 @@ class Interval(click.ParamType[str]):
     name = "interval"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        length = duration(str(value))
-        if length is None or length % MILLISECOND:
+        found = trigger(str(value))
+        if found is None:
             self.fail(f"{value!r} is no interval in whole milliseconds; write 1s, 250ms or 1min", param, ctx)
-        return f"{length // MILLISECOND} milliseconds"
+        return found
 
 
 def read(program: Path) -> str:

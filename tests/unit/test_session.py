@@ -1,0 +1,33 @@
+"""What a session refuses and takes before Spark is started."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from weft.errors import RunError
+from weft.session import Session
+from weft.times import trigger
+
+PROGRAM = """
+CREATE STREAM t (x INT, ts TIMESTAMP) TIMESTAMP BY ts DELAY 1 SECOND FROM parquet OPTIONS ('path' = 'in');
+CREATE QUERY q AS SELECT x FROM t;
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [("1s", "1000 milliseconds"), ("250ms", "250 milliseconds"), ("1 minute", "60000 milliseconds"),
+     ("1000 milliseconds", "1000 milliseconds"), ("10us", None), ("soon", None), ("", None)],
+)  # fmt: skip
+def test_triggers(text: str, wanted: str | None) -> None:
+    assert trigger(text) == wanted
+
+
+def test_a_trigger_that_is_none_is_refused_before_anything_starts(tmp_path: Path) -> None:
+    session = Session(home=tmp_path / "home")
+    session.sql(PROGRAM)
+    with pytest.raises(RunError, match="the trigger 'soon' is no interval"):
+        session.start(trigger="soon")
+    assert not (tmp_path / "home").exists()
