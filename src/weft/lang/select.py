@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 from sqlglot import exp
-from sqlglot.tokenizer_core import Token
+from sqlglot.tokenizer_core import Token, TokenType
 
 from weft.errors import QueryError
 from weft.lang.cursor import check_reserved
@@ -28,11 +30,13 @@ _REFUSED = (
     ("into", ("INTO",), "SELECT INTO", "write INTO at the end of the query"),
 )
 _KEPT = {"expressions", "from_", "where", "group", "having", "order", "limit"}
+_AFTER_FROM = (TokenType.WHERE, TokenType.GROUP_BY, TokenType.HAVING, TokenType.ORDER_BY)
 _GROUPINGS = {"all": "ALL", "rollup": "ROLLUP", "cube": "CUBE", "grouping_sets": "GROUPING SETS"}
 
 
 def select(text: Text, tokens: list[Token]) -> Select:
     """The SELECT that these tokens are."""
+    _refuse_comma_before_clause(text, tokens)
     tree = parse_tree(text, tokens, WeftParser._parse_select)
     if isinstance(tree, exp.SetOperation):
         word = type(tree).__name__.upper()
@@ -40,6 +44,16 @@ def select(text: Text, tokens: list[Token]) -> Select:
     if not isinstance(tree, exp.Select):
         raise QueryError("syntax", "expected SELECT", at=text.place_of(tokens[0]))
     return _Reader(text, tokens).select(tree)
+
+
+def _refuse_comma_before_clause(text: Text, tokens: list[Token]) -> None:
+    """`FROM trades, WHERE ...`, which sqlglot lets pass."""
+    for token, following in pairwise(tokens):
+        if token.token_type == TokenType.COMMA and following.token_type in _AFTER_FROM:
+            raise QueryError(
+                "syntax", f"did not expect a comma before {following.text.upper()}", at=text.place_of(token),
+                help="remove it",
+            )  # fmt: skip
 
 
 class _Reader:

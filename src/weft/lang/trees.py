@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from typing import Any
 
@@ -13,6 +12,7 @@ from weft.errors import Place, QueryError
 from weft.lang.dialect import SyntaxTrouble, WeftParser, parser
 from weft.lang.expressions import with_places
 from weft.lang.text import Text
+from weft.lang.troubles import syntax_error
 
 
 def parse_tree(text: Text, tokens: list[Token], method: Callable[[WeftParser], Any]) -> exp.Expr:
@@ -20,7 +20,7 @@ def parse_tree(text: Text, tokens: list[Token], method: Callable[[WeftParser], A
     try:
         (tree,) = parser(text)._parse(method, tokens, text.text)  # type: ignore[arg-type]
     except SyntaxTrouble as trouble:
-        raise _syntax_error(text, tokens, trouble) from None
+        raise syntax_error(text, tokens, trouble) from None
     if tree is None:
         raise QueryError("syntax", "an expression is missing", at=text.place_of(tokens[0]))
     return with_places(tree, text)
@@ -52,33 +52,3 @@ def find(text: Text, tokens: list[Token], *words: str) -> Place:
         if token.text.upper() in words and token.token_type not in (TokenType.STRING, TokenType.IDENTIFIER):
             return text.place_of(token)
     return text.place_of(tokens[0])
-
-
-def _syntax_error(text: Text, tokens: list[Token], trouble: SyntaxTrouble) -> QueryError:
-    message = str(trouble)
-    if trouble.token is None:
-        at, because = _after(text, tokens[-1])
-    else:
-        at, because = text.place_of(trouble.token), ""
-    if "Expected table name" in message:
-        return QueryError("missing-name", "expected the name of a stream", at=at, help="write FROM trades")
-    if "Required" in message:
-        return QueryError("syntax", "an expression is missing", at=at, because=because or "before this")
-    if trouble.token is None or "Unexpected token" not in message:
-        said = message if message[1:2].isupper() else message[:1].lower() + message[1:]
-        return QueryError("syntax", said, at=at, because=because)
-    found = text.text[trouble.token.start : trouble.token.end + 1]
-    return QueryError("syntax", f"did not expect `{found}`", at=at, help=_help(tokens, trouble.token))
-
-
-def _after(text: Text, last: Token) -> tuple[Place, str]:
-    """What follows the last of the tokens, and what to say about it."""
-    following = re.compile(r"\s*([^\s;])").match(text.text, last.end + 1)
-    if following is None:
-        return text.place(last.end + 1, last.end + 2), "the statement ends here"
-    return text.place(following.start(1), following.end(1)), "before this"
-
-
-def _help(tokens: list[Token], token: Token) -> str:
-    before = tokens[tokens.index(token) - 1].text.upper() if token in tokens[1:] else ""
-    return f"write {before} BY" if before in ("GROUP", "ORDER") else ""
