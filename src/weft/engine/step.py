@@ -155,8 +155,9 @@ class StreamState:
             if oldest is None or oldest >= upto:
                 continue
             feed = self.plan.feeds[tap.feed]
+            floor = self.floors.get(tap.query.name, BEGINNING)
             count = _late_rows(
-                table, feeds.get(feed_key(feed)), spec(feed.partials[tap.present]).text, window, upto
+                table, feeds.get(feed_key(feed)), spec(feed.partials[tap.present]).text, window, upto, floor
             )
             if count:
                 late[tap.query.name] = count
@@ -271,10 +272,13 @@ def _with_empty(table: pa.Table, windows: Windows, tap: Tap) -> pa.Table:
     return pa.concat_tables([table, pa.table(empty)]).sort_by("window_end")
 
 
-def _late_rows(table: pa.Table, feed: dict[str, Any] | None, present: str, window: Any, upto: Instant) -> int:
+def _late_rows(
+    table: pa.Table, feed: dict[str, Any] | None, present: str, window: Any, upto: Instant, floor: Instant
+) -> int:
     found = [p["columns"][""] for p in (feed["partials"] if feed else []) if p["text"] == present]
     if feed is None or not found:
         return 0
     rows = table.filter(pc.equal(table.column("feed"), feed["root"]))
-    late = late_slices(rows.column("slice").to_numpy(), window.range, window.slide, window.offset, upto)
+    slices = rows.column("slice").to_numpy()
+    late = late_slices(slices, window.range, window.slide, window.offset, upto, floor)
     return int(rows.column(found[0]).to_numpy()[late].sum())

@@ -103,10 +103,20 @@ def _merge_ranges(first: Times, last: Times, slide: Duration) -> Times:
 
 
 def late_slices(
-    slices: Times, range_: Duration, slide: Duration, offset: Duration, upto: Instant
+    slices: Times,
+    range_: Duration,
+    slide: Duration,
+    offset: Duration,
+    upto: Instant,
+    floor: Instant = BEGINNING,
 ) -> npt.NDArray[np.bool_]:
-    """For each slice: does an answered window hold it, so that its rows came too late for that one?"""
+    """For each slice: does an answered window hold it, so that its rows came too late for that one?
+
+    Only windows with `start > floor` are: those before a query was there were nobody's to answer.
+    """
     first, last = _ends_of_slices(slices, range_, slide, offset)
+    if floor > BEGINNING:
+        first = np.maximum(first, _end_after(floor + range_, slide, offset))
     return (first <= last) & (first <= upto)
 
 

@@ -84,6 +84,19 @@ def test_a_new_query_starts_with_the_first_window_after_the_greatest_time(start:
     assert bench.runtime.running["high"].bound == 9_000_000
 
 
+def test_rows_of_windows_before_a_new_query_are_not_late_for_it(start: Open) -> None:
+    bench = start(COUNT)
+    feed(bench, 1, 9)
+    finish(bench)  # [8, 12) is drained, and so are all windows that start by 9
+    slow = "CREATE QUERY slow AS SELECT COUNT(*) AS n FROM trades [RANGE 8 SECONDS SLIDE 2 SECONDS];"
+    bench = start(COUNT + slow)
+    feed(bench, 10, 13)
+    finish(bench)
+    assert bench.runtime.tally.get("late", "n@1") == 1
+    assert bench.runtime.tally.get("late", "slow@1") == 0
+    assert ends(bench.answers("slow")) == [18, 20]
+
+
 def test_a_query_that_is_new_to_an_empty_home_has_no_bound(start: Open) -> None:
     bench = start(COUNT)
     feed(bench, 1)

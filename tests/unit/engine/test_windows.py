@@ -38,11 +38,13 @@ def test_every_window_is_due_when_empty_ones_are_asked_for(slices, range_, slide
     assert found.ends.tolist() == [e for e in range(max(after, first) + 1, upto + 1) if e % slide == 0]
 
 
-@given(st.sets(st.integers(-50, 50)), lengths, lengths, st.integers(0, 11), st.integers(-40, 40))
-def test_a_slice_is_late_when_an_answered_window_holds_it(slices, range_, slide, offset, upto):
+@given(st.sets(st.integers(-50, 50)), lengths, lengths, st.integers(0, 11), st.integers(-40, 40), bounds)
+def test_a_slice_is_late_when_an_answered_window_holds_it(slices, range_, slide, offset, upto, floor):
     ordered = sorted(slices)
-    late = late_slices(np.array(ordered, np.int64), range_, slide, offset, upto)
-    expected = [any(end <= upto for end in ends_holding(at, range_, slide, offset)) for at in ordered]
+    late = late_slices(np.array(ordered, np.int64), range_, slide, offset, upto, floor)
+    expected = [
+        any(floor + range_ < end <= upto for end in ends_holding(at, range_, slide, offset)) for at in ordered
+    ]
     assert late.tolist() == expected
 
 
