@@ -28,9 +28,8 @@ def clauses(cursor: Cursor, readers: Mapping[str, Callable[[Cursor], Clauses]], 
         if cursor.word() in _OF_SELECT:
             cursor.fail("this comes too late", code="unknown-clause", help=f"write it before {known}")
         if reader is None:
-            cursor.fail(
-                "expected a clause", code="unknown-clause", known=readers, help=f"clauses are {known}"
-            )
+            help = _meant(cursor) or f"clauses are {known}"
+            cursor.fail("expected a clause", code="unknown-clause", known=readers, help=help)
         clause = reader(cursor)
         if found.keys() & clause.keys():
             at = cursor.place_since(start)
@@ -39,6 +38,19 @@ def clauses(cursor: Cursor, readers: Mapping[str, Callable[[Cursor], Clauses]], 
             )
         found |= clause
     return found
+
+
+def _meant(cursor: Cursor) -> str:
+    """What to write instead, where it can be told."""
+    if cursor.at(","):
+        return "remove the comma: clauses follow each other without"
+    if cursor.at("(") or cursor.at("WITH", "("):
+        return _EXAMPLE
+    if cursor.at("OPTIONS"):
+        return "OPTIONS come right after the format: FROM parquet OPTIONS ('path' = 'in')"
+    if cursor.here is not None and cursor.here.token_type in _STRINGS:
+        return f"write OPTIONS ('path' = '{cursor.here.text}')"
+    return ""
 
 
 def format_and_options(cursor: Cursor, clause: str) -> tuple[str, Options]:

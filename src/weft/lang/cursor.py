@@ -88,6 +88,12 @@ class Cursor:
             at = self.place(self.tokens[start], self.tokens[start + 2])
             raise QueryError("not-supported", "IF NOT EXISTS is not supported yet", at=at, help=COMPARED)
         name = self.name(what, help)
+        if self.word() in ("-", "."):
+            place = self.place(self.tokens[start], self.tokens[min(start + 2, len(self.tokens) - 1)])
+            raise QueryError(
+                "bad-name", f"{what} has no `{self.word()}` in it", at=place,
+                help="use letters, digits and underscores",
+            )  # fmt: skip
         if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name) or len(name) > LONGEST_NAME:
             raise QueryError(
                 "bad-name", f"`{name}` cannot be {what}", at=self.place(self.tokens[start]),
@@ -115,9 +121,7 @@ class Cursor:
         found = "the statement ends here" if token is None else ""
         said = f"{what}, found `{self.text.text[token.start : token.end + 1]}`" if token else what
         close = nearest(token.text, known) if token else ""
-        raise QueryError(
-            code, said, at=self.place_here(), because=found, help="; ".join(filter(None, (close, help)))
-        )
+        raise QueryError(code, said, at=self.place_here(), because=found or close, help=help)
 
 
 def check_reserved(name: str, at: Place | None) -> None:

@@ -10,13 +10,17 @@ from decimal import Decimal, InvalidOperation
 
 from sqlglot.tokenizer_core import TokenType
 
-from weft.errors import Place, QueryError
+from weft.errors import Place, QueryError, nearest
 from weft.lang.cursor import Cursor
-from weft.times import UNITS, Duration
+from weft.times import UNITS, Duration, duration
 
 LONGEST: Duration = 2**60  # some 36,000 years: sums and differences stay far inside 64 bits
 
 _EXAMPLE = "write a number and a unit, for instance 5 SECONDS or 1 HOUR 30 MINUTES"
+_CLAUSES = (
+    "RANGE", "SLIDE", "OFFSET", "FROM", "TIMESTAMP", "DELAY", "IDLE", "MAX", "KEEP", "EMIT", "ON", "RETAIN",
+    "INTO",
+)  # fmt: skip
 _CALENDAR = ("month", "quarter", "year", "decade", "century")
 _PART = re.compile(r"([+-]?\s*(?:\d+\.?\d*|\.\d+)(?:e\d+)?)\s*([a-z]+)\s*,?\s*")
 
@@ -99,12 +103,19 @@ def _unit(word: str, at: Place, what: str) -> Duration:
             "calendar-interval", f"{what} cannot be counted in {unit}s", at=at,
             because="its length depends on the calendar", help="use days (24 hours) or weeks",
         )  # fmt: skip
-    raise QueryError(
-        "bad-interval",
-        f"`{word}` is no unit of time" if word else f"{what} lacks a unit of time",
-        at=at,
-        help=f"units are {', '.join(name.upper() + 'S' for name in UNITS)}",
-    )
+    known = [name.upper() + "S" for name in UNITS]
+    if not word.isalpha() or word in _CLAUSES:
+        said, close = f"{what} lacks a unit of time", "before this" if word else ""
+    else:
+        said, close = f"`{word}` is no unit of time", _abbreviated(word) or nearest(word, known)
+    raise QueryError("bad-interval", said, at=at, because=close, help=f"units are {', '.join(known)}")
+
+
+def _abbreviated(word: str) -> str:
+    """What S, SEC, SECS, MIN or MS stand for."""
+    length = duration(f"1 {word}") or duration(f"1 {word.removesuffix('S')}")
+    found = [name for name, size in UNITS.items() if size == length]
+    return f"did you mean `{found[0].upper()}S`?" if found else ""
 
 
 def _whole(length: Decimal, at: Place, what: str) -> Duration:

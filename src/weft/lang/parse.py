@@ -167,5 +167,5 @@ def _unknown(cursor: Cursor) -> QueryError:
     close = nearest(f"{first} {second}", _STATEMENTS.split(", "))
     return QueryError(
         "unknown-statement", f"`{first} {second}`".replace(" `", "`") + " starts no statement", at=at,
-        help="; ".join(filter(None, (close, f"statements are {_STATEMENTS}"))),
+        because=close, help=f"statements are {_STATEMENTS}",
     )  # fmt: skip

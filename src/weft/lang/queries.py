@@ -27,6 +27,8 @@ _OPERAND_NEXT = {
 
 def create_query(cursor: Cursor) -> CreateQuery:
     """The query created from here on; CREATE QUERY has been read."""
+    if cursor.at("AS", "SELECT"):
+        cursor.fail("expected the name of a query", code="missing-name", help=_EXAMPLE)
     name = cursor.plain_name("the name of a query", help=_EXAMPLE)
     place = cursor.place_since(0)
     if name.upper() == "ALL":

@@ -65,7 +65,7 @@ STREAMS = [
 ]  # fmt: skip
 
 QUERIES = [
-    ("CREATE QUERY AS SELECT a FROM t", "syntax", "SELECT", "CREATE QUERY busy AS"),
+    ("CREATE QUERY AS SELECT a FROM t", "missing-name", "AS", "CREATE QUERY busy AS"),
     ("CREATE QUERY all AS SELECT a FROM t", "reserved-name", "all", "another name"),
     ("CREATE QUERY `a b` AS SELECT a FROM t", "bad-name", "`a b`", "underscores"),
     ("CREATE QUERY q SELECT a FROM t", "syntax", "SELECT", "CREATE QUERY busy AS"),
