@@ -23,6 +23,7 @@ _MATHEMATICS = frozenset((
     "abs", "sqrt", "cbrt", "exp", "ln", "log", "log10", "log2", "power", "pow", "signum", "sign",
     "round", "bround", "ceil", "ceiling", "floor", "sin", "cos", "tan",
 ))  # fmt: skip
+_NUMBERS_IN_WORDS = ("nan", "inf", "infinity")
 _TIMES = ("date", "timestamp", "timestamp_ntz")
 
 
@@ -85,6 +86,13 @@ def _arithmetic(
     node: exp.Expr, operands: Sequence[exp.Expr], columns: Columns, place: Place | None
 ) -> QueryError | None:
     sign, types = _SIGNS[type(node)], [infer(operand, columns) for operand in operands]
+    text = _no_number(operands) if any(map(is_numeric, types)) else None
+    if text is not None:
+        what, help = (
+            f"`{sign}` is for numbers, but {_show(text)} is none",
+            "write a number; || puts texts together",
+        )
+        return _wrong(what, text, place, help=help)
     for operand, found in zip(operands, types):
         if found in ("boolean", "binary") or (found in _TIMES and sign not in "+-"):
             what = f"`{sign}` is for numbers, but `{_show(operand)}` is of type {found}"
@@ -100,6 +108,16 @@ def _arithmetic(
     return None
 
 
+def _no_number(operands: Sequence[exp.Expr]) -> exp.Expr | None:
+    """A text written out that cannot be read as a number, which Spark would try for every row."""
+    for operand in operands:
+        if isinstance(operand, exp.Literal) and operand.is_string:
+            text = operand.name.strip().lower().lstrip("+-")
+            if not any(char.isdigit() for char in text) and text not in _NUMBERS_IN_WORDS:
+                return operand
+    return None
+
+
 def _number_help(tree: exp.Expr, type: str | None) -> str:
     if type == "boolean":
         return f"make it a number: CASE WHEN {_show(tree)} THEN 1 ELSE 0 END"
@@ -111,6 +129,13 @@ def _comparison(
 ) -> QueryError | None:
     types = [infer(operand, columns) for operand in operands]
     for operand, found in zip(operands[1:], types[1:]):
+        text = _no_number([operands[0], operand])
+        if text is not None and (is_numeric(types[0]) or is_numeric(found)):
+            number = _show(operand if text is operands[0] else operands[0])
+            return _wrong(
+                f"`{number}` is a number and cannot be compared with {_show(text)}", text, place,
+                help=f"write a number, or compare text: CAST({number} AS STRING)",
+            )  # fmt: skip
         if _apart(types[0], found):
             left, right = f"`{_show(operands[0])}` of type {types[0]}", f"`{_show(operand)}` of type {found}"
             help = _comparison_help(types[0], found)
