@@ -11,7 +11,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
+from sqlglot import exp
+
 from weft.errors import QueryError
+from weft.lang.expressions import place_of
 from weft.lang.statements import CreateQuery, Expr, Select
 from weft.plan.bind_aggregate import bind_aggregate
 from weft.plan.functions import is_aggregate
@@ -33,7 +36,7 @@ def bind_query(statement: CreateQuery, stream: Stream, told: Mapping[str, str]) 
     scope = Scope(stream.name, stream.columns, source.alias or stream.name, source.window is not None)
     rows = Rows(scope, told)
     items = bind_items(select, scope, problems)
-    where = problems.attempt(_bind_where, select, rows)
+    where = problems.attempt(_bind_where, select, rows, items)
     problems.raise_any()
     bind = bind_aggregate if _aggregates(select, items) else _bind_standing
     plan = bind(statement, rows, items, where)
@@ -43,9 +46,10 @@ def bind_query(statement: CreateQuery, stream: Stream, told: Mapping[str, str]) 
     )  # fmt: skip
 
 
-def _bind_where(select: Select, rows: Rows) -> Expr | None:
+def _bind_where(select: Select, rows: Rows, items: Sequence[Meant]) -> Expr | None:
     if select.where is None:
         return None
+    _refuse_aliases(select.where, rows.scope, items)
     where = resolve(select.where, replace(rows.scope, windowed=False))
     refuse_aggregates(
         where, "misplaced-aggregate", "WHERE is about single rows and cannot hold an aggregate",
@@ -53,6 +57,22 @@ def _bind_where(select: Select, rows: Rows) -> Expr | None:
     )  # fmt: skip
     rows.check_condition(where, "WHERE")
     return where
+
+
+def _refuse_aliases(where: Expr, scope: Scope, items: Sequence[Meant]) -> None:
+    """Raise where WHERE uses a name that SELECT gives."""
+    meant = {item.alias.lower(): item.expr for item in items if item.alias is not None}
+    for node in where.tree.find_all(exp.Column):
+        item = meant.get(node.name.lower()) if not node.table and scope.find(node.name) is None else None
+        if item is not None:
+            aggregates = any(is_aggregate(part) for part in item.tree.walk())
+            raise QueryError(
+                "alias-in-where",
+                f"WHERE cannot use `{node.name}`, a name that SELECT gives",
+                at=place_of(node) or where.place,
+                because="WHERE comes before SELECT",
+                help="put conditions on aggregates in HAVING" if aggregates else f"repeat it: {item.sql}",
+            )
 
 
 def _aggregates(select: Select, items: Sequence[Meant]) -> bool:

@@ -16,6 +16,8 @@ from weft.plan.nodes import Column
 
 WINDOW_COLUMNS = ("window_start", "window_end")
 
+_COMPARED = (exp.EQ, exp.NEQ, exp.In, exp.Like)  # where a string is likely to have lost its quotes
+
 Aliases = Mapping[str, exp.Expr]  # lower-case name -> the resolved expression it stands for
 
 
@@ -107,7 +109,7 @@ def _resolve_name(node: exp.Column, scope: Scope, aliases: Aliases, alias_first:
     if found is not None:
         return column(found.name, place)
     if name.lower() not in WINDOW_COLUMNS:
-        raise _no_such_column(name, scope, aliases, place)
+        raise _no_such_column(name, scope, aliases, place, is_compared=isinstance(node.parent, _COMPARED))
     if not scope.windowed:
         raise _no_window(name.lower(), place)
     return column(name.lower(), place)
@@ -122,19 +124,22 @@ def _inside_aggregate(node: exp.Expr) -> bool:
     return False
 
 
-def _no_such_column(name: str, scope: Scope, aliases: Aliases, place: Place | None) -> QueryError:
+def _no_such_column(
+    name: str, scope: Scope, aliases: Aliases, place: Place | None, is_compared: bool = False
+) -> QueryError:
     known = [
         *(column.name for column in scope.columns),
         *aliases,
         *(WINDOW_COLUMNS if scope.windowed else ()),
     ]
-    names = ", ".join(column.name for column in scope.columns)
+    names, close = ", ".join(column.name for column in scope.columns), nearest(name, known)
+    in_quotes = f"; a string is written '{name}'" if is_compared and not close else ""
     return QueryError(
         "unknown-column",
         f"stream `{scope.stream}` has no column `{name}`",
         at=place,
-        because=nearest(name, known),
-        help=f"its columns are {names}",
+        because=close,
+        help=f"its columns are {names}{in_quotes}",
     )
 
 
