@@ -33,6 +33,7 @@ class Clock:
 
     watermark: int | None = None
     computed: int | None = None
+    greatest: int | None = None  # event time
 
 
 @dataclass
@@ -45,6 +46,7 @@ class Oracle:
     clocks: dict[str, Clock] = field(default_factory=dict)
     answers: dict[str, list[pa.Table]] = field(default_factory=dict)
     missed: dict[str, int] = field(default_factory=dict)
+    floors: dict[str, int] = field(default_factory=dict)  # of queries added later: their windows start after
 
     def start(self, program: str) -> None:
         self.program = bound(program)
@@ -53,6 +55,20 @@ class Oracle:
         self.missed = dict.fromkeys(self.answers, 0)
         for stream in self.program.streams:
             self._append(stream, _empty(stream))
+
+    def change(self, program: str) -> None:
+        for stream in self.program.streams:
+            self._compute(stream, self.clocks[stream.name].watermark)
+        self.program = bound(program)
+        for query in self.program.queries:
+            if query.name not in self.answers:
+                assert _is_windowed(query), (
+                    "which rows came after a standing filter no SQL over the history tells"
+                )
+                greatest = self.clocks[self._stream(query).name].greatest
+                self.floors |= {} if greatest is None else {query.name: greatest}
+                self.answers[query.name], self.missed[query.name] = [], 0
+                self.answers[query.name].append(self._answer(query, -END_OF_TIME, None))
 
     def ingest(self, stream: str, rows: pa.Table) -> None:
         declared, clock = self.program.stream(stream), self.clocks[stream]
@@ -63,6 +79,7 @@ class Oracle:
         self._append(declared, rows)
         greatest = pc.max(times).as_py()
         if greatest is not None:
+            clock.greatest = max(greatest, clock.greatest or greatest)
             reached = greatest - declared.statement.delay
             clock.watermark = reached if clock.watermark is None else max(clock.watermark, reached)
 
@@ -100,11 +117,17 @@ class Oracle:
             if self._stream(query) is stream and _is_windowed(query):
                 # With no watermark yet no window is answered, but the columns must be known.
                 watermark = -END_OF_TIME if clock.watermark is None and upto is None else upto
-                sql = reference_sql(
-                    query, stream, dialect=self.dialect, watermark=watermark, since=clock.computed
-                )
-                self.answers[query.name].append(self.run(sql))
+                self.answers[query.name].append(self._answer(query, watermark, clock.computed))
         clock.computed = clock.watermark if upto is None else upto
+
+    def _answer(self, query: Query, watermark: int | None, since: int | None) -> pa.Table:
+        stream = self._stream(query)
+        sql = reference_sql(query, stream, dialect=self.dialect, watermark=watermark, since=since)
+        rows, floor = self.run(sql), self.floors.get(query.name)
+        if floor is None:
+            return rows
+        starts = rows["window_start"].cast(pa.timestamp("us")).cast(pa.int64())
+        return rows.filter(pc.greater(starts, floor))
 
     def _count_late(self, stream: Stream, rows: pa.Table, watermark: int) -> None:
         self._replace_batch(stream, rows)

@@ -34,12 +34,21 @@ class Replay:
 
     def start(self, program: str) -> None:
         """Open the program on the home; again after `stop`, it goes on where it was."""
-        bound = bind_with_spark(self.spark, parse_program(program))
+        self._bound = bind_with_spark(self.spark, parse_program(program))
         self._opened = Home.open(self.home)
-        self.runtime = Runtime(self._opened, bound, lambda jobs: finish(self.spark, jobs))
-        self._bound = bound
-        self._keys = {name: query.key for name, query in self.runtime.running.items()}  # also once stopped
-        self._ingests = {stream.name: Ingest(self.spark, self.runtime, stream) for stream in bound.streams}
+        self.runtime = Runtime(self._opened, self._bound, lambda jobs: finish(self.spark, jobs))
+        self._ingests = {one.name: Ingest(self.spark, self.runtime, one) for one in self._bound.streams}
+        self._keys: dict[str, str] = {}  # also of queries that have stopped
+        self._note_keys()
+
+    def change(self, program: str) -> None:
+        """Go on with another program over the same streams."""
+        self._bound = bind_with_spark(self.spark, parse_program(program))
+        self.runtime.change(self._bound)
+        self._note_keys()
+
+    def _note_keys(self) -> None:
+        self._keys |= {name: query.key for name, query in self.runtime.running.items()}
 
     def ingest(self, stream: str, rows: pa.Table) -> None:
         """Take in the next batch: the columns that the source has, in declared order."""

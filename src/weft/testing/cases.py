@@ -17,14 +17,15 @@
     oracle spark                                DuckDB judges this case differently: Spark in batch does
     oracle none                                 no SQL says it: the rows are written by hand
 
-A case begins with its streams and queries; feeds and what is expected follow in the order they happen.
+A case begins with its streams and queries; feeds and what is expected follow in the order they happen. A
+query that stands among those is added to the program then.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from weft.errors import QueryError
@@ -32,6 +33,7 @@ from weft.testing.values import DIRECTIVES
 
 _SHORT = re.compile(r"stream\s+(\w+)\s*(\(.*\))\s*(.*)", re.DOTALL)
 _TIME = re.compile(r"(\w+)\s+TIMESTAMP\b", re.IGNORECASE)
+_DECLARING = ("stream", "create", "query")
 _WITHOUT_HEAD = ("case", "feed", "watermark", "rows", "late", "dead", "error", "oracle", "query")
 
 
@@ -97,9 +99,17 @@ def _steps(lines: Sequence[str]) -> list[Step]:
 
 def _case(path: Path, name: str, steps: Sequence[Step], program: str) -> Case:
     oracle = next((step.args[0] for step in steps if step.word == "oracle"), "duckdb")
-    statements = [_statement(step) for step in steps if step.word in ("stream", "create", "query")]
-    actions = tuple(step for step in steps if step.word not in ("stream", "create", "query", "oracle"))
-    return Case(path.name, name, "\n".join([program, *statements]), actions, oracle)
+    steps = [step for step in steps if step.word != "oracle"]
+    begun = next((i for i, step in enumerate(steps) if step.word not in _DECLARING), len(steps))
+    statements = [_statement(step) for step in steps[:begun]]
+    return Case(
+        path.name, name, "\n".join([program, *statements]), tuple(map(_action, steps[begun:])), oracle
+    )
+
+
+def _action(step: Step) -> Step:
+    """The step; of one that declares something, its line is the whole statement."""
+    return replace(step, lines=(_statement(step),)) if step.word in _DECLARING else step
 
 
 def _statement(step: Step) -> str:

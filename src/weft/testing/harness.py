@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, Protocol, TypeVar
@@ -27,6 +27,9 @@ class Adapter(Protocol):
     strict_types: bool
 
     def start(self, program: str) -> None: ...
+
+    def change(self, program: str) -> None:
+        """Go on with this program, which has a query more."""
 
     def ingest(self, stream: str, rows: pa.Table) -> None:
         """One batch: the columns the source has, in declared order, without computed ones."""
@@ -79,12 +82,15 @@ class Run:
 
     def __init__(self, case: Case, adapter: Adapter, update: bool = False) -> None:
         self.case, self.adapter, self.update = case, adapter, update
-        self.program = bound(case.program)
+        self.seen: defaultdict[str, Counter[str]] = defaultdict(Counter)
+        self.found: dict[int, list[str]] = {}
+        self._declare(case.program)
+        adapter.start(case.program)
+
+    def _declare(self, program: str) -> None:
+        self.text, self.program = program, bound(program)
         self.queries = {query.name: query for query in self.program.queries}
         self.streams = {stream.name: stream for stream in self.program.streams}
-        self.seen: dict[str, Counter[str]] = {name: Counter() for name in self.queries}
-        self.found: dict[int, list[str]] = {}
-        adapter.start(case.program)
 
     def take(self, step: Step) -> None:
         where = f"{self.case.file}:{step.at}"
@@ -95,6 +101,9 @@ class Run:
                 with _reading(where):
                     table = read_table(step.lines, list(columns), list(columns.values()))
                 self.adapter.ingest(stream.name, table)
+            case "query":
+                self._declare("\n".join([self.text, *step.lines]))
+                self.adapter.change(self.text)
             case "watermark":
                 with _reading(where):
                     to = micros(read_time(step.args[0]))
