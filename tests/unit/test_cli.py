@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 
@@ -96,6 +97,19 @@ PROGRAM = """
 CREATE STREAM trades (symbol STRING, price DOUBLE, ts TIMESTAMP) TIMESTAMP BY ts DELAY 2 SECONDS FROM rate;
 CREATE QUERY highs AS SELECT symbol, MAX(price) AS high FROM trades [RANGE 1 MINUTE] GROUP BY symbol;
 """
+
+
+def test_check_tells_all_errors_whatever_their_kind(tmp_path) -> None:
+    program = tmp_path / "app.sql"
+    program.write_text(
+        PROGRAM + "CREATE QUERY a AS SELECT pric FROM trades;\n"
+        "CREATE STREAM quotes (bid DOUBLE, ts TIMESTAMP) TIMESTAMP BY ts FROM rate;\n"
+        "CREATE QUERY b AS SELECT bid FROM quotes;\nEXPLAIN c;\nDROP QUERY d;\n"
+    )
+    result = invoke("check", str(program))
+    assert result.exit_code == 1
+    codes = re.findall(r"error\[(.*)\]", result.stderr)
+    assert codes == ["unknown-column", "missing-delay", "unknown-query", "unknown-query"]
 
 
 def loaded_by(*args: str) -> set[str]:
