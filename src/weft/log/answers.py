@@ -46,7 +46,7 @@ class AnswerLog:
         self._steps = Series(home, "answers", area="answers")
         self._intents = Series(home, "answers", "intents", area="answers", kind="intent")
         self._recent: dict[int, Tables] = {}  # what was just committed: sinks need not read it back
-        self._recent_bytes = 0
+        self._recent_bytes: dict[int, int] = {}
         self._lock = threading.Lock()
         if home.owned:
             self._check_pairs()
@@ -94,16 +94,15 @@ class AnswerLog:
     def _keep(self, record: AnswerRecord, tables: Tables) -> None:
         size = sum(table.nbytes for table in tables.values())
         with self._lock:
-            if record.tables.keys() == tables.keys() and self._recent_bytes + size <= RECENT_BYTES:
-                self._recent[record.step] = tables
-                self._recent_bytes += size
+            is_mine = record.tables.keys() == tables.keys()
+            if is_mine and sum(self._recent_bytes.values()) + size <= RECENT_BYTES:
+                self._recent[record.step], self._recent_bytes[record.step] = tables, size
 
     def release(self, upto: int) -> None:
         """No sink will ask for the steps up to this one: they need not stay in memory."""
         with self._lock:
             for step in [step for step in self._recent if step <= upto]:
-                gone = self._recent.pop(step)
-                self._recent_bytes -= sum(table.nbytes for table in gone.values())
+                del self._recent[step], self._recent_bytes[step]
 
     def records(self, after: int = -1) -> list[AnswerRecord]:
         """The records past a step, oldest first."""

@@ -18,7 +18,9 @@ import pyarrow as pa
 from weft.log.durable import Chunks, checksum, damaged
 
 _END_OF_STREAM = b"\xff\xff\xff\xff\x00\x00\x00\x00"
-_WORTH_COMPRESSING = 1 << 16  # below this many bytes a stream costs more to set up than its bytes to write
+_WORTH_COMPRESSING = 4096  # below this many rows a stream costs more to set up than its bytes to write
+# Handing columns to threads costs more than packing them.
+_OPTIONS = pa.ipc.IpcWriteOptions(compression="lz4", use_threads=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,9 +51,8 @@ def pack(tables: Mapping[str, Any]) -> tuple[Chunks, dict[str, Slot]]:
 
 
 def _stream(table: Any) -> Chunks:
-    if table.nbytes >= _WORTH_COMPRESSING or any(
-        pa.types.is_dictionary(field.type) for field in table.schema
-    ):
+    has_dictionary = any(pa.types.is_dictionary(kind) for kind in table.schema.types)
+    if table.num_rows >= _WORTH_COMPRESSING or has_dictionary:
         return [memoryview(_written_stream(table))]
     # A stream is its schema message, its batches and a mark; put together by hand, a third of the time.
     batches = [memoryview(batch.serialize()) for batch in table.combine_chunks().to_batches()]
@@ -60,7 +61,7 @@ def _stream(table: Any) -> Chunks:
 
 def _written_stream(table: Any) -> Any:
     out = pa.BufferOutputStream()
-    with pa.ipc.new_stream(out, table.schema, options=pa.ipc.IpcWriteOptions(compression="lz4")) as writer:
+    with pa.ipc.new_stream(out, table.schema, options=_OPTIONS) as writer:
         writer.write_table(table)
     return out.getvalue()
 
