@@ -16,21 +16,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from weft.kernels.arrow import whole
-from weft.kernels.columns import ColumnSpec
+from weft.kernels.columns import ColumnSpec, part_columns
 from weft.kernels.state import FeedState
-from weft.share.nodes import Feed, Op, Partial, StreamPlan
+from weft.share.nodes import Feed, Partial, StreamPlan
 from weft.times import Instant
 
 CELL, UNWANTED, NO_TIME, AHEAD, CORRUPT = range(5)
-
-SUFFIXES: dict[Op, tuple[str, ...]] = {
-    Op.SUM_LONG: ("hi", "lo"),
-    Op.MOMENTS: ("n", "mean", "m2"),
-    Op.FIRST: ("by", "val"),
-    Op.LAST: ("by", "val"),
-    Op.MIN_BY: ("by", "val"),
-    Op.MAX_BY: ("by", "val"),
-}
 
 FeedKey = tuple[bool, tuple[str, ...]]  # has an extra key; the keys as text
 
@@ -109,13 +100,12 @@ def describe(plan: StreamPlan, layout: Mapping[int, Sequence[int]]) -> list[dict
 
 def _describe_partial(partial: Partial, root: int, plan: StreamPlan) -> dict[str, Any]:
     at = plan.feeds[root].partials.index(partial)
-    suffixes = SUFFIXES.get(partial.op, ("",))
     return {
         "text": partial.text,
         "op": str(partial.op),
         "type": partial.type,
         "by_type": partial.by_type,
-        "columns": {part: f"f{root}_p{at}" + (f"_{part}" if part else "") for part in suffixes},
+        "columns": part_columns(f"f{root}_p{at}", partial.op),
     }
 
 

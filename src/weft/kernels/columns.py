@@ -74,6 +74,11 @@ LAYOUTS: dict[str, Layout] = {
 }
 
 
+def part_columns(name: str, op: str) -> dict[str, str]:
+    """For each part of a partial the column it is shipped in, where that of the partial is called `name`."""
+    return {part: f"{name}_{part}" if part else name for part in LAYOUTS[op].parts}
+
+
 def layout(spec: ColumnSpec) -> Layout:
     found = LAYOUTS.get(spec.op)
     if found is None:

@@ -12,6 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 from weft.kernels.arrow import array_of, whole
+from weft.kernels.columns import part_columns
 from weft.kernels.lift import Rows, lift
 from weft.times import BEGINNING, Instant
 
@@ -72,8 +73,8 @@ def _root_cells(
         key = columns[f"g{at}"]
         made[f"g{at}"] = key.take(first) if at in root.keys else pa.nulls(len(here), key.type)
     for each in root.lifts:
-        for part, column in lift(rows, each.op, each.value, each.by, each.where).items():
-            made[each.name + (f"_{part}" if part else "")] = column
+        parts = lift(rows, each.op, each.value, each.by, each.where)
+        made |= {column: parts[part] for part, column in part_columns(each.name, each.op).items()}
     return pa.table(made | (_counts(rows, columns, recipe, watermark) if counted else {}))
 
 

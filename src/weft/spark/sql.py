@@ -20,6 +20,7 @@ import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
+from weft.kernels.columns import part_columns
 from weft.share.nodes import Edges, Op, Partial, StreamPlan
 from weft.share.rowcolumns import RowColumns, row_columns
 
@@ -43,19 +44,6 @@ def key_layout(plan: StreamPlan) -> dict[int, list[int]]:
     """Per root feed the positions of its keys among `g0, g1, ...`."""
     columns = row_columns(plan)
     return {root: [columns.key(key) for key in plan.feeds[root].keys] for root in plan.roots}
-
-
-def part_suffixes(op: Op) -> tuple[str, ...]:
-    """The parts a partial is shipped in; one empty suffix where it is one column."""
-    match op:
-        case Op.SUM_LONG:
-            return ("_hi", "_lo")
-        case Op.MOMENTS:
-            return ("_n", "_mean", "_m2")
-        case Op.FIRST | Op.LAST | Op.MIN_BY | Op.MAX_BY:
-            return ("_by", "_val")
-        case _:
-            return ("",)
 
 
 def level1_sql(plan: StreamPlan, source: str, corrupt: bool, now: int | None, watermark: int | None) -> str:
@@ -145,8 +133,8 @@ def aggregates(plan: StreamPlan, columns: RowColumns, watermark: int | None) -> 
         column[f"e{at}"] = once(f"count(CASE WHEN {IS_VALID} AND ({guard.fails.sql}) THEN 1 END)")
     for root in plan.roots:
         for at, partial in enumerate(plan.feeds[root].partials):
-            for suffix, made in zip(part_suffixes(partial.op), _parts(partial, columns, once)):
-                column[f"f{root}_p{at}{suffix}"] = made
+            shipped = part_columns(f"f{root}_p{at}", partial.op).values()
+            column |= dict(zip(shipped, _parts(partial, columns, once), strict=True))
     return Aggregates(tuple(f"{sql} AS {name}" for sql, name in names.items()), column)
 
 
