@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 from weft.lang.statements import Expr
+from weft.plan.coercion import decimal_parts, is_decimal
 from weft.plan.nodes import Aggregation
 
 Types = Mapping[str, str | None]
@@ -35,3 +36,9 @@ class Dialect(Protocol):
 
     def finished(self, source: str, carried: str, calls: Sequence[Aggregation]) -> str:
         """The groups with every aggregate under its name, without those whose sum overflows."""
+
+
+def is_wide_sum(call: Aggregation) -> bool:
+    """A sum of decimals that may leave their 38 digits on the way and come back."""
+    type_ = call.arg_types[0] if call.arg_types else None
+    return call.function == "sum" and type_ is not None and is_decimal(type_) and decimal_parts(type_)[0] > 28

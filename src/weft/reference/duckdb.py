@@ -11,10 +11,11 @@ from collections.abc import Mapping, Sequence
 from weft.lang.statements import Expr
 from weft.plan.coercion import decimal_parts, is_decimal, is_integral
 from weft.plan.nodes import Aggregation
-from weft.reference.dialect import Types
-from weft.reference.translate import duckdb_expression, duckdb_type, rounded_quotient, unscaled
+from weft.reference.dialect import Types, is_wide_sum
+from weft.reference.translate import duckdb_expression, duckdb_type, rounded_quotient, scaled, unscaled
 
 _TRIED = "_weft_tried"
+_HALF = f"{10**19}::HUGEINT"
 
 
 class DuckDB:
@@ -41,6 +42,9 @@ class DuckDB:
     def aggregated(
         self, call: Aggregation, args: Sequence[str], where: Sequence[str], time: str
     ) -> list[str]:
+        if is_wide_sum(call):
+            high, low = _halves_of_sum(args[0], _filter(where))
+            return [f"{high} AS _raw{call.name}", f"{low} AS _low{call.name}"]
         return [f"{_aggregate(call, args, list(where), time)} AS _raw{call.name}"]
 
     def finished(self, source: str, carried: str, calls: Sequence[Aggregation]) -> str:
@@ -133,8 +137,16 @@ def _decimal_average(call: Aggregation, x: str, where: str) -> str:
     return rounded_quotient(total, f"CAST(COUNT({x}){where} AS HUGEINT)", call.type or "", scale + 4)
 
 
+def _halves_of_sum(x: str, where: str) -> tuple[str, str]:
+    """The digits above and below `_HALF`, summed apart: neither sum can overflow."""
+    return f"SUM({unscaled(x)} // {_HALF}){where}", f"SUM({unscaled(x)} % {_HALF}){where}"
+
+
 def _finished(call: Aggregation) -> str:
     raw = f"_raw{call.name}"
+    if is_wide_sum(call):
+        type_ = call.type or ""
+        return scaled(f"({raw} * {_HALF} + _low{call.name})", type_, decimal_parts(type_)[1])
     if call.function == "sum" and (is_integral(call.arg_types[0]) or is_decimal(call.arg_types[0])):
         return f"CAST({raw} AS {duckdb_type(call.type or 'bigint')})"
     return raw

@@ -9,12 +9,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from weft.lang.statements import Expr
-from weft.plan.coercion import is_decimal, is_integral
+from weft.plan.coercion import decimal_parts, is_decimal, is_integral
 from weft.plan.failures import failing, safe
 from weft.plan.nodes import Aggregation
-from weft.reference.dialect import Types
+from weft.reference.dialect import Types, is_wide_sum
 
 _MAY_OVERFLOW = ("sum", "avg")
+_HALF = f"{10**20}BD"
 
 
 class Spark:
@@ -48,7 +49,10 @@ class Spark:
     def aggregated(
         self, call: Aggregation, args: Sequence[str], where: Sequence[str], time: str
     ) -> list[str]:
-        columns = [f"{_aggregate(call, args, list(where), time)} AS _raw{call.name}"]
+        if is_wide_sum(call):
+            columns = _halves_of_sum(call, args[0], _filter(where))
+        else:
+            columns = [f"{_aggregate(call, args, list(where), time)} AS _raw{call.name}"]
         if call.function in _MAY_OVERFLOW:
             columns.append(f"COUNT({args[0]}){_filter(where)} AS _count{call.name}")
         return columns
@@ -110,6 +114,23 @@ def _percentile(call: Aggregation, x: str, where: str) -> str:
     return f"IF({count} > 0, ARRAY({', '.join(at(one) for one in share)}), NULL)"
 
 
+def _halves_of_sum(call: Aggregation, x: str, where: str) -> list[str]:
+    """The digits above and below `_HALF`, summed apart: TRY_SUM stays null once it has overflowed."""
+    digits = f"CAST(REPLACE(CAST({x} AS STRING), '.', '') AS DECIMAL(38,0))"
+    high = f"SUM(CAST({digits} DIV {_HALF} AS DECIMAL(20,0))){where}"
+    return [f"{high} AS _raw{call.name}", f"SUM({digits} % {_HALF}){where} AS _low{call.name}"]
+
+
+def _wide_sum(call: Aggregation) -> str:
+    """The halves together; null where that has more than 38 digits."""
+    high = f"TRY_MULTIPLY(TRY_CAST(_raw{call.name} AS DECIMAL(20,0)), {_HALF})"
+    digits = f"TRY_ADD({high}, CAST(_low{call.name} AS DECIMAL(38,0)))"
+    type_ = call.type or ""
+    return f"CAST(CONCAT(CAST({digits} AS STRING), 'E-{decimal_parts(type_)[1]}') AS {type_})"
+
+
 def _finished(call: Aggregation) -> str:
+    if is_wide_sum(call):
+        return _wide_sum(call)
     raw = f"_raw{call.name}"
     return f"TRY_CAST({raw} AS BIGINT)" if call.function == "sum" and is_integral(call.arg_types[0]) else raw
