@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from decimal import Decimal
+from decimal import Context, Decimal
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
 import pyarrow as pa
@@ -173,6 +173,37 @@ def test_decimal_sums_are_wide(spark: SparkSession, run: Run) -> None:
     table = run(rows, of)
     assert table.schema.field("f0_p0").type == pa.decimal128(38, 2)
     assert cells(table, "f0_p0") == {(0,): Decimal("100000000.00")}
+
+
+@pytest.mark.parametrize(("precision", "scale"), [(38, 0), (38, 38), (38, 19), (29, 5), (29, 29)])
+def test_sums_of_wide_decimals_may_have_more_than_38_digits(
+    spark: SparkSession, run: Run, precision: int, scale: int
+) -> None:
+    type_ = f"decimal({precision},{scale})"
+    most, exact = 10**precision - 1, Context(prec=60)
+    units = {
+        "A": [most] * 3,
+        "B": [-most, -most, 1],
+        "C": [most, None, -most, -1, 2**64, -(2**64)],
+        "D": [None],
+    }
+    rows = [
+        (key, None if n is None else Decimal(n).scaleb(-scale, exact), 0)
+        for key, values in units.items()
+        for n in values
+    ]
+    of = plan(
+        stream({"k": "string", "d": type_, "ts": "timestamp"}),
+        feed(["k"], partial(Op.SUM_WIDE, "d", type_), partial(Op.SUM_WIDE, "d", type_, where="k = 'A'")),
+    )
+    table = run(batch(spark, rows, f"k STRING, d {type_}, us BIGINT"), of)
+    assert table.schema.field("f0_p0_hi").type == pa.decimal128(38, 0)
+    assert table.schema.field("f0_p0_lo").type == pa.decimal128(38, scale)
+    found = cells(table, "f0_p0_hi", "f0_p0_lo", "f0_p1_hi", "f0_p1_lo")
+    assert found.pop((0, "D")) == (None, None, None, None)
+    for (_, key), (high, low, *chosen) in found.items():
+        assert int(high) * 2**64 + int(low.scaleb(scale, exact)) == sum(n or 0 for n in units[key])
+        assert chosen == ([high, low] if key == "A" else [None, None])
 
 
 def test_a_condition_guards_its_argument(spark: SparkSession, run: Run) -> None:

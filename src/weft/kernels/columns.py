@@ -5,6 +5,7 @@
     sum_int                  ""               SUM  sum, seen                  sum, seen
     sum_long                 hi, lo           SUM  hi, lo, seen               hi, lo, seen
     sum_decimal              ""               SUM  four limbs, seen           limb, limb, limb, limb, seen
+    sum_wide                 hi, lo           SUM  four limbs, seen           limb, limb, limb, limb, seen
     sum_float                ""               ADD  sum                        sum, -0.0 where there is none
     moments                  n, mean, m2      MOMENTS                         n, mean, m2
     min, max                 ""               LEAST_OF  code                  the value, an Arrow array
@@ -28,7 +29,7 @@ from weft.errors import Bug
 from weft.kernels import combine
 from weft.kernels.arrow import all_true, arrow_type, numbers, valid_of
 from weft.kernels.combine import GREATEST, LEAST, Arrays, Column, Ints, Kind
-from weft.kernels.decimals import LIMBS, limbs
+from weft.kernels.decimals import LIMBS, limbs, wide_limbs
 from weft.kernels.orders import Order, Ranked, Recode, Whole, order_of, overflows, ranked_instead
 
 Parts = Mapping[str, pa.Array]
@@ -63,6 +64,7 @@ LAYOUTS: dict[str, Layout] = {
     "sum_int": Layout(combine.SUM, 2, ("",)),
     "sum_long": Layout(combine.SUM, 3, ("hi", "lo")),
     "sum_decimal": Layout(combine.SUM, LIMBS + 1, ("",)),
+    "sum_wide": Layout(combine.SUM, LIMBS + 1, ("hi", "lo")),
     "sum_float": Layout(combine.ADD, 1, ("",)),
     "moments": Layout(combine.MOMENTS, 1, ("n", "mean", "m2")),
     "min": Layout(combine.LEAST_OF, 1, ("",)),
@@ -181,6 +183,9 @@ def lift(spec: ColumnSpec, parts: Parts) -> tuple[Arrays, ...]:
         case "sum_decimal":
             seen = _seen(parts[""])
             return *((limb * seen,) for limb in limbs(parts[""])), (seen,)
+        case "sum_wide":
+            seen = _seen(parts["hi"])
+            return *((limb * seen,) for limb in wide_limbs(parts["hi"], parts["lo"])), (seen,)
         case "sum_float":
             sums = numbers(parts[""], np.float64, 0.0) + 0.0
             return ((_replace_nulls(sums, parts[""], -0.0),),)

@@ -19,6 +19,24 @@ def limbs(array: pa.Array) -> list[Ints]:
     return [*low, words.view(np.int32)[:, LIMBS - 1].astype(np.int64)]
 
 
+def wide_limbs(high: pa.Array, low: pa.Array) -> list[Ints]:
+    """The limbs of high * 2^64 + low in unscaled units, the last of 64 bits: sums of more than 38 digits.
+
+    low         [0] [1] [2] [3]
+    high                [0] [1] [2] [3]
+    together    [0] [1] [2] [    3    ]
+    """
+    below, above = limbs(low), limbs(high)
+    # The last limb of `high` is but the sign of the one before, which the shift keeps in its top bit.
+    return [below[0], below[1], below[2] + above[0], below[3] + above[1] + (above[2] << 32)]
+
+
+def wide_parts(parts: list[Ints]) -> tuple[Column, Column]:
+    """What `wide_limbs` makes of two, from sums of limbs."""
+    none = np.zeros_like(parts[0])
+    return from_limbs([*parts[2:], none, none]), from_limbs([*parts[:2], none, none])
+
+
 def from_limbs(parts: list[Ints]) -> Column:
     """The values that limbs stand for: 64-bit integers where all fit, else Python's."""
     carried = []

@@ -25,6 +25,7 @@ from weft.kernels.decimals import from_limbs, to_decimal
 Finished = tuple[pa.Array, Bools | None]  # values, and where it fails (ANSI overflow); None: nowhere
 
 _TWO_32 = 4294967296.0
+_NO_ROOM = 10**38  # the least sum that no decimal holds
 _QUOTIENT_SCALE = 38  # Spark divides decimals to so many digits, then rounds to the result's
 
 
@@ -89,8 +90,13 @@ def _decimal_average(
     # Spark rounds twice, half up both times: to 38 fractional digits, then to those of the result.
     digits = _QUOTIENT_SCALE - scale
     quotient = _divide(total.astype(object) * 10**digits, divisor.astype(object))
-    extra = 10 ** (digits - more)
-    return _decimal(_divide(quotient, np.full(len(total), extra, object)), result_type, valid)
+    quotient = _divide(quotient, np.full(len(total), 10 ** (digits - more), object))
+    return _decimal(np.where(_has_room(total), quotient, _NO_ROOM), result_type, valid)
+
+
+def _has_room(total: Column) -> Bools:
+    """Where a sum has at most 38 digits: of one that has more Spark gives no average either."""
+    return np.asarray((total < _NO_ROOM) & (total > -_NO_ROOM), np.bool_)
 
 
 def _divide(values: Column, divisors: Column) -> Column:

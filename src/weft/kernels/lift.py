@@ -20,7 +20,7 @@ import pyarrow.compute as pc
 
 from weft.kernels.arrow import array_of, numbers, valid_of
 from weft.kernels.combine import Bools, Column, Ints
-from weft.kernels.decimals import from_limbs, limbs, to_decimal
+from weft.kernels.decimals import from_limbs, limbs, to_decimal, wide_parts
 from weft.kernels.orders import Order, Ranked, order_of
 
 Parts = dict[str, pa.Array]
@@ -170,8 +170,11 @@ def lift(rows: Rows, op: str, value: str | None, by: str | None, where: str | No
             return {"hi": array_of(high, chosen.some()), "lo": array_of(low, chosen.some())}
         case "sum_decimal":
             sums = from_limbs([chosen.reduce(np.add, chosen.take(limb)) for limb in rows.limbs(value)])
-            wide = pa.decimal128(38, rows.type_of(value).scale)
-            return {"": to_decimal(_that_fit(sums), wide, chosen.some())}
+            return {"": to_decimal(sums, _wide(rows, value), chosen.some())}
+        case "sum_wide":
+            high, low = wide_parts([chosen.reduce(np.add, chosen.take(limb)) for limb in rows.limbs(value)])
+            made = to_decimal(high, pa.decimal128(38, 0), chosen.some())
+            return {"hi": made, "lo": to_decimal(low, _wide(rows, value), chosen.some())}
         case "moments":
             return _moments(rows, value, chosen)
         case _:
@@ -180,10 +183,8 @@ def lift(rows: Rows, op: str, value: str | None, by: str | None, where: str | No
             return {"": _decoded(chosen.reduce(extreme, chosen.take(codes)), chosen.some(), back)}
 
 
-def _that_fit(sums: Column) -> Column:
-    if sums.dtype == object and any(abs(value) >= 10**38 for value in sums):
-        raise ArithmeticError("a sum of decimals has more than 38 digits")
-    return sums
+def _wide(rows: Rows, value: str) -> pa.DataType:
+    return pa.decimal128(38, rows.type_of(value).scale)
 
 
 def _moments(rows: Rows, value: str, chosen: Chosen) -> Parts:

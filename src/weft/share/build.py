@@ -159,7 +159,7 @@ def method(made: Recipe) -> str:
     if made.extra is not None:
         return "distinct"
     partial = made.partials[0]
-    if partial.op in (Op.COUNT, Op.SUM_INT, Op.SUM_LONG, Op.SUM_DECIMAL):
+    if partial.op in (Op.COUNT, Op.SUM_INT, Op.SUM_LONG, Op.SUM_DECIMAL, Op.SUM_WIDE):
         return "prefix"
     return "ranked" if _is_ranked(partial.type) or _is_ranked(partial.by_type) else "dyadic"
 

@@ -23,7 +23,8 @@ class Op(StrEnum):
     COUNT = "count"  # rows whose argument is not null; without argument all rows
     SUM_INT = "sum_int"  # tinyint, smallint, int: the sum of any window fits 64 bits
     SUM_LONG = "sum_long"  # bigint: high and low halves summed apart, exact
-    SUM_DECIMAL = "sum_decimal"  # exact, 128 bits
+    SUM_DECIMAL = "sum_decimal"  # up to 28 digits: exact, the sum of a slice has at most 38
+    SUM_WIDE = "sum_wide"  # more digits: above and below 2^64 summed apart, exact
     SUM_FLOAT = "sum_float"  # float, double: never subtracted
     MIN = "min"
     MAX = "max"

@@ -10,6 +10,7 @@ from weft.kernels.sketches import histogram_bucket, hll_register, hll_rho, preci
 from weft.lang.expressions import expr
 from weft.lang.parse import parse_expression
 from weft.lang.statements import Expr
+from weft.plan.coercion import decimal_parts, is_decimal
 from weft.plan.nodes import Aggregation
 from weft.share.nodes import Op, Partial
 from weft.share.parts import conjunction
@@ -17,6 +18,7 @@ from weft.share.parts import conjunction
 Params = tuple[float | int | tuple[float, ...], ...]
 
 _SMALL = {"tinyint", "smallint", "int"}
+_ROOMY = 28  # digits: those of a sum of ten thousand million values fit the 38 that there are
 _DIRECT = {
     "min": Op.MIN,
     "max": Op.MAX,
@@ -72,8 +74,8 @@ def sum_op(type_: str | None) -> Op:
         return Op.SUM_INT
     if type_ == "bigint":
         return Op.SUM_LONG
-    if type_ is not None and type_.startswith("decimal"):
-        return Op.SUM_DECIMAL
+    if type_ is not None and is_decimal(type_):
+        return Op.SUM_DECIMAL if decimal_parts(type_)[0] <= _ROOMY else Op.SUM_WIDE
     return Op.SUM_FLOAT
 
 

@@ -21,6 +21,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from weft.kernels.columns import part_columns
+from weft.plan.coercion import decimal_parts
 from weft.share.nodes import Edges, Op, Partial, StreamPlan
 from weft.share.rowcolumns import RowColumns, row_columns
 
@@ -156,6 +157,10 @@ def _parts(partial: Partial, columns: RowColumns, once: Callable[[str], str]) ->
             return once(f"sum(shiftright({taken}, 32))"), once(f"sum({taken} & 4294967295L)")
         case Op.SUM_DECIMAL:
             return (f"CAST({once(f'sum({_when(where, value)})')} AS {_wide(partial.type)})",)
+        case Op.SUM_WIDE:
+            taken, cut = _when(where, value), _two_to_64(partial.type)
+            high, low = once(f"sum(CAST({taken} div {cut} AS DECIMAL(20, 0)))"), once(f"sum({taken} % {cut})")
+            return f"CAST({high} AS DECIMAL(38, 0))", f"CAST({low} AS {_wide(partial.type)})"
         case Op.SUM_FLOAT:
             return (once(f"sum(CAST({_when(where, value)} AS DOUBLE))"),)
         case Op.MIN | Op.MAX:
@@ -188,8 +193,17 @@ def _when(where: str | None, value: str) -> str:
 
 
 def _wide(type_: str | None) -> str:
-    scale = (type_ or "").partition(",")[2].rstrip(")").strip() or "0"
-    return f"DECIMAL(38, {scale})"
+    return f"DECIMAL(38, {_scale(type_)})"
+
+
+def _two_to_64(type_: str | None) -> str:
+    """2^64 of the smallest units of a decimal: quotients by it fit 64 bits, remainders 20 digits."""
+    scale = _scale(type_)
+    return f"CAST('{1 << 64}e-{scale}' AS DECIMAL({max(20, scale)}, {scale}))"
+
+
+def _scale(type_: str | None) -> int:
+    return decimal_parts(type_ or "decimal(38,0)")[1]
 
 
 def one_zero(value: str, type_: str | None) -> str:

@@ -200,6 +200,12 @@ def _parts(partial: Partial) -> dict[str, str]:
                 "_hi": f"sum(({taken}) >> 32)::BIGINT",
                 "_lo": f"sum(({taken}) & 4294967295)::BIGINT",
             }
+        case Op.SUM_WIDE:
+            units, cut = f"({taken})::HUGEINT", f"{1 << 64}::HUGEINT"
+            return {
+                "_hi": f"sum({units} // {cut})::DECIMAL(38,0)",
+                "_lo": f"sum({units} % {cut})::DECIMAL(38,0)",
+            }
         case Op.SUM_FLOAT:
             return {"": f"sum({taken})::DOUBLE"}
         case Op.MIN | Op.MAX:

@@ -23,6 +23,11 @@ ROWS = "CREATE QUERY rows AS SELECT price FROM trades WHERE qty > 0;"
 OTHER_ROWS = "CREATE QUERY rows AS SELECT sym FROM trades WHERE qty > 0;"
 CASTS = "CREATE QUERY casts AS SELECT SUM(CAST(note AS INT)) AS s FROM trades [RANGE 4 SECONDS]"
 STRICT = f"{CASTS} ON ERROR FAIL;"
+WIDE = """
+CREATE QUERY wide AS
+  SELECT sym, SUM(CAST(note AS DECIMAL(38,0))) AS s FROM trades [RANGE 4 SECONDS] GROUP BY sym;
+"""
+MOST = "9" * 38
 
 
 @pytest.fixture
@@ -263,6 +268,22 @@ def test_a_failing_row_is_a_dead_letter_of_its_query_alone(start: Open) -> None:
     assert column(bench.answers("casts"), "s") == [1, 1]
     assert column(bench.answers("n"), "n") == [2, 1]
     assert column(bench.dead("casts@1"), "query") == ["casts"]
+
+
+def test_a_sum_that_does_not_fit_is_a_dead_letter_and_its_query_goes_on(start: Open) -> None:
+    bench = start(WIDE)
+    bench.ingest(row("A", 1, 1, "5", 1), row("B", 1, 1, MOST, 1), row("B", 1, 1, "1", 2))
+    bench.ingest(row("B", 1, 1, MOST, 5), row("B", 1, 1, MOST, 6))
+    bench.ingest(row("B", 1, 1, f"-{MOST}", 7), row("B", 1, 1, "7", 9))
+    finish(bench)
+    assert [(e, r["sym"], r["s"]) for e, r in zip(ends(bench.answers("wide")), bench.answers("wide"))] == [
+        (4, "A", 5),
+        (8, "B", int(MOST)),
+        (12, "B", 7),
+    ]
+    assert column(bench.dead("wide@1"), "query") == ["wide"]
+    assert bench.runtime.tally.get("dead", "wide@1") == 1
+    assert "wide" in bench.runtime.running
 
 
 def test_on_error_fail_stops_the_query_at_the_batch_with_the_row(start: Open) -> None:

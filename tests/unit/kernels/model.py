@@ -29,6 +29,7 @@ class Row:
     s: str | None = None
     d: Decimal | None = None  # decimal(20,2), too long for 64 bits
     e: Decimal | None = None  # decimal(10,2)
+    w: int | None = None  # decimal(38,0)
     day: date | None = None
     flag: bool | None = None
 
@@ -62,6 +63,7 @@ CASES = [
     Case(_spec("sum(i) odd", "sum_int", "int"), "i", where=lambda row: row.ts % 2 == 1),
     Case(_spec("sum(big)", "sum_long", "bigint"), "big"),
     Case(_spec("sum(d)", "sum_decimal", "decimal(20,2)"), "d"),
+    Case(_spec("sum(w)", "sum_wide", "decimal(38,0)"), "w"),
     Case(_spec("sum(f)", "sum_float", "double"), "f"),
     Case(_spec("moments(f)", "moments", "double"), "f"),
     *(
@@ -105,7 +107,7 @@ def evaluate(case: Case, rows: Sequence[Row]) -> Any:
     values = [getattr(row, case.column) for row in rows if getattr(row, case.column) is not None]
     if op == "count":
         return len(values)
-    if op in ("sum_int", "sum_long", "sum_decimal"):
+    if op in ("sum_int", "sum_long", "sum_decimal", "sum_wide"):
         return sum(values) if values else None
     if op == "sum_float":
         return _float_sum(values) if values else None
@@ -149,6 +151,11 @@ def parts(case: Case, cells: Sequence[Sequence[Row]]) -> dict[str, pa.Array]:
             return {"hi": pa.array(hi, pa.int64()), "lo": pa.array(lo, pa.int64())}
         case "sum_decimal":
             return {"": pa.array(found, pa.decimal128(38, 2))}
+        case "sum_wide":
+            wide = [[r.w for r in case.rows(cell) if r.w is not None] for cell in cells]
+            hi = [sum(x >> 64 for x in cell) if cell else None for cell in wide]
+            lo = [sum(x & (1 << 64) - 1 for x in cell) if cell else None for cell in wide]
+            return {"hi": pa.array(hi, pa.decimal128(38, 0)), "lo": pa.array(lo, pa.decimal128(38, 0))}
         case "sum_float":
             return {"": pa.array(found, pa.float64())}
         case "moments":
@@ -173,7 +180,9 @@ def lowered(case: Case, values: tuple[Any, ...]) -> list[Any]:
         case "sum_long":
             return [(h << 32) + lo if seen else None for h, lo, seen in zip(*(v.tolist() for v in values))]
         case "sum_decimal":
-            return [_unlimb(row) for row in zip(*(v.tolist() for v in values))]
+            return [None if n is None else Decimal(n).scaleb(-2) for n in _unlimbed(values)]
+        case "sum_wide":
+            return _unlimbed(values)
         case "sum_float":
             return [None if x == 0 and np.signbit(x) else x for x in values[0].tolist()]
         case "moments":
@@ -182,9 +191,10 @@ def lowered(case: Case, values: tuple[Any, ...]) -> list[Any]:
             return list(values[0].to_pylist())
 
 
-def _unlimb(row: tuple[int, ...]) -> Decimal | None:
-    *limbs, seen = row
-    return Decimal(sum(limb << (32 * at) for at, limb in enumerate(limbs))).scaleb(-2) if seen else None
+def _unlimbed(values: tuple[Any, ...]) -> list[int | None]:
+    *limbs, seen = (column.tolist() for column in values)
+    totals = [sum(limb << (32 * at) for at, limb in enumerate(row)) for row in zip(*limbs)]
+    return [total if some else None for total, some in zip(totals, seen)]
 
 
 def agree(case: Case, got: Any, expected: Any, rows: Sequence[Row]) -> bool:

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from weft.errors import Bug
-from weft.kernels.decimals import from_limbs, limbs, to_decimal
+from weft.kernels.decimals import from_limbs, limbs, to_decimal, wide_limbs
 from weft.kernels.finals import finish
 
 WIDE = Context(prec=120, rounding=ROUND_HALF_UP)
@@ -45,6 +45,13 @@ def test_a_sum_of_nothing_is_null_and_a_sum_of_zeros_is_not() -> None:
     floats = finish("sum", "double", "double", [(np.array([-0.0, 0.0]),)])
     assert ints[0].to_pylist() == [None, 0]
     assert floats[0].to_pylist() == [None, 0.0]
+
+
+@given(st.integers(-(10**28), 10**28), st.integers(-(10**38) + 1, 10**38 - 1))
+def test_wide_decimals_are_put_together_from_two_parts(high: int, low: int) -> None:
+    parts = (pa.array([Decimal(n), None], pa.decimal128(38, 0)) for n in (high, low))
+    back = from_limbs([np.where([True, False], limb, 0) for limb in wide_limbs(*parts)])
+    assert back.tolist() == [high * 2**64 + low, 0]
 
 
 @given(st.integers(-(10**30), 10**30))
@@ -89,6 +96,14 @@ def test_a_decimal_average_is_rounded_as_spark_rounds(
     fits = abs(expected.scaleb(result[1], WIDE)) < 10 ** result[0]
     assert values.to_pylist() == [expected if fits else None]
     assert (failed is not None and bool(failed[0])) == (not fits)
+
+
+@pytest.mark.parametrize("total", [10**38 - 1, 10**38, -(10**38)])
+def test_an_average_fails_where_the_sum_has_no_room(total: int) -> None:
+    values, failed = finish("avg", "decimal(38,38)", "decimal(38,38)", [pieces(total), (np.array([1000]),)])
+    fits = abs(total) < 10**38
+    assert values.to_pylist() == [Decimal("1e-3").quantize(Decimal("1e-38"), context=WIDE) if fits else None]
+    assert (failed is None) == fits
 
 
 def test_averages_of_other_types_are_doubles() -> None:

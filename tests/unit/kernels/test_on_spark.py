@@ -67,7 +67,10 @@ def partial(op: str, x: str) -> dict[str, str]:
         case "sum_long":
             return {"hi": f"sum(shiftright({x}, 32))", "lo": f"sum({x} & 4294967295)"}
         case "sum_decimal":
-            return {"": f"CAST(sum({x}) AS DECIMAL(38,{2 if x == 'dec' else 6}))"}
+            return {"": f"CAST(sum({x}) AS DECIMAL(38,2))"}
+        case "sum_wide":
+            cut = "CAST('18446744073709.551616' AS DECIMAL(20,6))"
+            return {"hi": f"sum(CAST({x} div {cut} AS DECIMAL(20,0)))", "lo": f"sum({x} % {cut})"}
         case "moments":
             return {
                 "n": f"CAST(count({x}) AS DOUBLE)",
@@ -86,6 +89,8 @@ SUM_OPS = {
     "bigint": "sum_long",
     "float": "sum_float",
     "double": "sum_float",
+    "decimal(10,2)": "sum_decimal",
+    "decimal(30,6)": "sum_wide",
 }
 TYPES = {
     "t": "tinyint", "i": "int", "big": "bigint", "f": "float", "d": "double", "dec": "decimal(10,2)",
@@ -100,7 +105,7 @@ def cases() -> list[tuple[str, str, tuple[str, ...]]]:
     for column in TYPES:
         found += [("count", column, ("count",)), ("min", column, ("min",)), ("max", column, ("max",))]
     for column in NUMBERS:
-        op = SUM_OPS.get(TYPES[column], "sum_decimal")
+        op = SUM_OPS[TYPES[column]]
         found += [("sum", column, (op,)), ("avg", column, (op, "count"))]
         spreads = ("var_pop", "var_samp", "stddev_pop", "stddev_samp")
         found += [(function, column, ("moments",)) for function in spreads]

@@ -67,6 +67,9 @@ rows = st.builds(
     s=maybe(st.sampled_from(TEXTS) | st.text(max_size=3)),
     d=maybe(st.decimals(-(10**17), 10**17, places=2)),
     e=maybe(st.sampled_from([Decimal("1.25"), Decimal("-99999999.99"), Decimal("0.00")])),
+    w=maybe(
+        st.integers(1 - 10**38, 10**38 - 1) | st.sampled_from([10**38 - 1, 1 - 10**38, -(2**64), 2**64 - 1])
+    ),
     day=maybe(st.dates(date(1960, 1, 1), date(2030, 1, 1))),
     flag=maybe(st.booleans()),
 )

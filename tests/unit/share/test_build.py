@@ -115,6 +115,13 @@ def test_sums_are_exact_by_type():
     assert [final.method for final in plan.taps[0].finals] == ["prefix", "prefix", "dyadic", "prefix"]
 
 
+def test_decimals_whose_sum_may_have_more_than_38_digits_are_summed_in_two_parts():
+    for type_, op in {"28,28": Op.SUM_DECIMAL, "29,0": Op.SUM_WIDE, "38,38": Op.SUM_WIDE}.items():
+        plan = plan_of(f"SELECT SUM(CAST(price AS DECIMAL({type_}))) FROM trades {WINDOW}")
+        assert [partial.op for partial in plan.feeds[0].partials] == [Op.COUNT, op]
+        assert [final.method for final in plan.taps[0].finals] == ["prefix"]
+
+
 def test_a_row_on_which_an_expression_fails_is_kept_out_of_that_query_alone():
     plan = plan_of(
         f"SELECT SUM(qty div size) FROM trades {WINDOW}",
