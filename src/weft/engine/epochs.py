@@ -1,14 +1,14 @@
 """What a changed program means for a running one.
 
 Every change makes a new epoch, effective at a batch boundary. A query that stays the same goes on; one that
-is new starts with the first window that lies after all rows already taken in; one that changed under its name
-is a new version with a dataset of its own; one that is gone ends, and its answers stay. A query that failed
-stays out until its text changes.
+is new starts with the first window that it can answer in full (`held`); one that changed under its name is a
+new version with a dataset of its own; one that is gone ends, and its answers stay. A query that failed stays
+out until its text changes.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from weft.errors import RunError
@@ -16,9 +16,10 @@ from weft.lang.parse import parse_program
 from weft.lang.printer import print_statement
 from weft.lang.statements import CreateStream
 from weft.log.catalog import Catalog, NewQuery
-from weft.plan.nodes import Program
-from weft.share.parts import parts
+from weft.plan.nodes import Program, Query
 from weft.times import Instant
+
+Bound = Callable[[Query], Instant | None]
 
 FAILED = "failed: "  # how the reason of an epoch that takes a failed query out of force begins
 
@@ -37,8 +38,8 @@ class Change:
         return bool(self.add or self.drop or self.streams)
 
 
-def change(catalog: Catalog, program: Program, latest: Mapping[str, Instant]) -> Change:
-    """From the program in force to this one; `latest` is the greatest event time taken in, by stream."""
+def change(catalog: Catalog, program: Program, bound: Bound = lambda query: None) -> Change:
+    """From the program in force to this one; `bound`: after which time the windows of a new query start."""
     for stream in program.streams:
         if stream.name in catalog.streams:
             _check_compatible(catalog.streams[stream.name], stream.statement)
@@ -48,7 +49,7 @@ def change(catalog: Catalog, program: Program, latest: Mapping[str, Instant]) ->
     out = failures(catalog)
     return Change(
         add=tuple(
-            NewQuery(query.name, wanted[query.name], latest.get(parts(query).stream))
+            NewQuery(query.name, wanted[query.name], bound(query))
             for query in program.queries
             if current.get(query.name) != wanted[query.name]
             and not (query.name in out and catalog.versions(query.name)[-1].text == wanted[query.name])
@@ -60,7 +61,7 @@ def change(catalog: Catalog, program: Program, latest: Mapping[str, Instant]) ->
 
 def keys(catalog: Catalog, program: Program) -> dict[str, str]:
     """The key that each query of `program` will have once it is in force."""
-    new = {added.name for added in change(catalog, program, {}).add}
+    new = {added.name for added in change(catalog, program).add}
     return {
         query.name: f"{query.name}@{len(catalog.versions(query.name)) + (query.name in new)}"
         for query in program.queries

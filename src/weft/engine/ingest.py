@@ -6,7 +6,7 @@ it can be folded under any later plan.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -134,7 +134,7 @@ def folds(
     described: list[dict[str, Any]],
     wanted: Mapping[FeedKey, set[str]],
     since: Mapping[FeedKey, Instant],
-) -> dict[FeedKey, Fold]:
+) -> list[tuple[FeedKey, Fold]]:
     """What the cells of one batch add to each of the `wanted` feeds, of the partials named there.
 
     Slices before `since` are left out: no window that is still to be answered holds them.
@@ -142,22 +142,49 @@ def folds(
     by_root = {
         root: table.filter(pc.equal(table.column("feed"), root)) for root in {d["root"] for d in described}
     }
-    made: dict[FeedKey, Fold] = {}
-    for feed in described:
-        key = (feed["extra"], tuple(feed["keys"]))
-        if key not in wanted:
-            continue
-        rows = by_root[feed["root"]]
-        slices = rows.column("slice").to_numpy()
-        if len(slices) and slices.min() < since[key]:
-            rows = rows.filter(pa.array(slices >= since[key]))
+    made = []
+    for key, texts in wanted.items():
+        for feed, partials in providers(described, key, texts):
+            rows = by_root[feed["root"]]
             slices = rows.column("slice").to_numpy()
-        columns = {
-            ColumnSpec(p["text"], p["op"], p["type"], p["by_type"]): {
-                part: whole(rows.column(name)) for part, name in p["columns"].items()
-            }
-            for p in feed["partials"]
-            if p["text"] in wanted[key]
-        }
-        made[key] = Fold(slices, [whole(rows.column(name)) for name in feed["key_columns"]], columns)
+            if len(slices) and slices.min() < since[key]:
+                rows = rows.filter(pa.array(slices >= since[key]))
+            made.append((key, _fold(rows, feed, key, partials)))
     return made
+
+
+def _fold(rows: pa.Table, feed: dict[str, Any], key: FeedKey, partials: list[dict[str, Any]]) -> Fold:
+    columns = {
+        ColumnSpec(p["text"], p["op"], p["type"], p["by_type"]): {
+            part: whole(rows.column(name)) for part, name in p["columns"].items()
+        }
+        for p in partials
+    }
+    names = dict(zip(feed["keys"], feed["key_columns"], strict=True))
+    return Fold(
+        rows.column("slice").to_numpy(), [whole(rows.column(names[part])) for part in key[1]], columns
+    )
+
+
+def providers(
+    described: list[dict[str, Any]], key: FeedKey, texts: set[str]
+) -> Iterator[tuple[dict[str, Any], list[dict[str, Any]]]]:
+    """The feeds of a batch that have these partials by `key`, or by more keys; each partial once."""
+    missing = set(texts)
+    for feed in sorted(described, key=lambda feed: described_key(feed) != key):
+        if described_key(feed) == key or is_finer(described_key(feed), key):
+            found = [partial for partial in feed["partials"] if partial["text"] in missing]
+            missing -= {partial["text"] for partial in found}
+            if found:
+                yield feed, found
+            if not missing:
+                return
+
+
+def described_key(feed: Mapping[str, Any]) -> FeedKey:
+    return feed["extra"], tuple(feed["keys"])
+
+
+def is_finer(feed: FeedKey, key: FeedKey) -> bool:
+    """Can the cells by `key` be combined from those of `feed`? Not where either has an extra key."""
+    return not (feed[0] or key[0]) and set(key[1]) < set(feed[1])

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from weft.engine.ingest import FeedKey
+from weft.engine.ingest import described_key
 from weft.engine.tally import Tally
 from weft.engine.windows import Reach
 from weft.kernels.state import FeedState
@@ -29,9 +29,11 @@ def save(runtime: Runtime) -> None:
     tables: dict[str, pa.Table] = {}
     feeds: list[dict[str, Any]] = []
     for stream, state in runtime.states.items():
-        for (extra, keys), feed in state.feeds.items():
+        whole = state.held().partials
+        for key, feed in state.feeds.items():
             tables[f"feed{len(feeds)}"] = feed.table()
-            feeds.append({"stream": stream, "extra": extra, "keys": list(keys)})
+            about = {"stream": stream, "extra": key[0], "keys": list(key[1])}
+            feeds.append(about | {"whole": whole.get(key, {})})
     meta = {
         "step": runtime.step_number,
         "positions": runtime.positions,
@@ -105,12 +107,13 @@ def _load(runtime: Runtime, meta: Mapping[str, Any], snapshot: Snapshot) -> None
     runtime.first = dict(meta["first"])
     runtime.tally = Tally(meta["tally"])
     _set_reach(runtime, meta["reach"])
-    for at, feed in enumerate(meta["feeds"]):
-        state = runtime.states.get(feed["stream"])
-        key: FeedKey = (feed["extra"], tuple(feed["keys"]))
-        if state is not None and key in state.feeds:
-            state.feeds[key] = FeedState.from_table(snapshot.table(f"feed{at}"))
-            state.keep_wanted(key)
+    for stream, state in runtime.states.items():
+        mine = {at: feed for at, feed in enumerate(meta["feeds"]) if feed["stream"] == stream}
+        feeds = {
+            described_key(feed): FeedState.from_table(snapshot.table(f"feed{at}"))
+            for at, feed in mine.items()
+        }
+        state.take(feeds, {described_key(feed): feed["whole"] for feed in mine.values()})
 
 
 def _set_reach(runtime: Runtime, reach: dict[str, list[int]]) -> None:

@@ -20,6 +20,7 @@ import pyarrow as pa
 from weft.engine import letters
 from weft.engine.batch import Batch
 from weft.engine.epochs import FAILED, change
+from weft.engine.held import Held, first_bound
 from weft.engine.recovery import find, restore, save
 from weft.engine.shape import Done, Job
 from weft.engine.step import Answers, StreamState, finish
@@ -31,7 +32,7 @@ from weft.log.catalog import Catalog, QueryVersion
 from weft.log.home import Home
 from weft.log.ingest import IngestLog, IngestRecord
 from weft.log.snapshots import Snapshots
-from weft.plan.nodes import Program
+from weft.plan.nodes import Program, Query
 from weft.share.build import build
 from weft.share.nodes import StreamPlan
 from weft.times import BEGINNING, Instant
@@ -73,7 +74,7 @@ class Runtime:
         for name, log in self.logs.items():
             self.latest[name] = max(_latest(log.records()), folded.get(name, BEGINNING))
         if self.catalog.epochs:
-            gone = change(self.catalog, program, {}).drop
+            gone = change(self.catalog, program).drop
             kept = tuple(query for query in program.queries if query.name not in gone)
             self._adopt(replace(program, queries=kept))
             restore(self, snapshot)
@@ -101,14 +102,23 @@ class Runtime:
             self._adopt(self.program)
 
     def _put_in_force(self, program: Program) -> None:
-        known = {name: at for name, at in self.latest.items() if at > BEGINNING}
-        changed = change(self.catalog, program, known)
+        there = {name: state.held() for name, state in self.states.items()}
+        changed = change(self.catalog, program, lambda query: self._bound(program, query, there))
         if changed:
             self.catalog.change(
                 effective=self._next_batches(), add=changed.add, drop=changed.drop, streams=changed.streams
             )
         if changed or program != self.program:
             self._adopt(program)
+
+    def _bound(self, program: Program, query: Query, there: Mapping[str, Held]) -> Instant | None:
+        """After which time the windows of a query that is added now start; None: there were no rows yet."""
+        (plan,) = build(replace(program, queries=(query,))).streams
+        name = plan.stream.name
+        latest = self.latest.get(name, BEGINNING)
+        if latest == BEGINNING:
+            return None
+        return first_bound(plan, there[name], self.states[name].reach, latest) if name in there else latest
 
     def _next_batches(self) -> dict[str, int]:
         return {name: log.next for name, log in self.logs.items()}

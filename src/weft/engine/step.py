@@ -16,10 +16,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from weft.engine.finals import aggregate_columns
-from weft.engine.ingest import FeedKey, feed_key, folds, spec
+from weft.engine.held import Held, Whole, best_source, held
+from weft.engine.ingest import FeedKey, Fold, feed_key, folds, providers, spec
 from weft.engine.shape import Done, Job, Shape, shape
 from weft.engine.windows import Reach, Times, Windows, due, late_slices, needed_from
 from weft.kernels.arrow import array_of
+from weft.kernels.columns import ColumnSpec
 from weft.kernels.state import Answered, FeedState
 from weft.share.nodes import StreamPlan, Tap
 from weft.times import BEGINNING, Instant
@@ -104,17 +106,45 @@ class StreamState:
 
         `floors` bounds the queries that were added to a running stream: their windows start later.
         """
+        before, whole = self.feeds, self.held().partials if self.feeds else {}
         self.plan, self.floors = plan, dict(floors)
         self.wanted = {feed_key(feed): {p.text for p in feed.partials} for feed in plan.feeds}
-        self.feeds = {key: self.feeds.get(key) or FeedState(len(key[1])) for key in self.wanted}
-        for key in self.feeds:
-            self.keep_wanted(key)
         self.shapes = {tap.query.name: shape(tap.query) for tap in plan.taps}
+        self.take(before, whole)
 
-    def keep_wanted(self, key: FeedKey) -> None:
-        """Forget the partials of a feed that no query reads any more."""
-        feed = next(feed for feed in self.plan.feeds if feed_key(feed) == key)
-        self.feeds[key].drop_columns([spec(partial) for partial in feed.partials])
+    def held(self) -> Held:
+        """What the cells are good for."""
+        return held(self.plan, self.floors, self.reach)
+
+    def take(self, feeds: Mapping[FeedKey, FeedState], whole: Whole) -> None:
+        """Go on with the cells of these feeds, in which partials are `whole` after some time.
+
+        A query may have started from the cells of a finer feed: what is missing of its own comes from there.
+        """
+        self.feeds = {key: feeds.get(key) or FeedState(len(key[1])) for key in self.wanted}
+        moved = [
+            (key, specs, Fold(*feeds[source].taken([source[1].index(part) for part in key[1]], specs)))
+            for key, source, specs in self._moves(whole)
+        ]
+        for key, specs, _ in moved:
+            self.feeds[key].drop_columns([each for each in self.feeds[key].columns if each not in specs])
+        for key, _, cells in moved:
+            cells.into(self.feeds[key])
+        for feed in self.plan.feeds:
+            self.feeds[feed_key(feed)].drop_columns([spec(partial) for partial in feed.partials])
+
+    def _moves(self, whole: Whole) -> list[tuple[FeedKey, FeedKey, list[ColumnSpec]]]:
+        """Into which feed, from which finer one, which partials: those not whole for as long as is needed."""
+        specs = {feed_key(f): {p.text: spec(p) for p in f.partials} for f in self.plan.feeds}
+        moves: dict[tuple[FeedKey, FeedKey], list[ColumnSpec]] = {}
+        for key, texts in self.held().partials.items():
+            for text, after in texts.items():
+                there = whole.get(key, {}).get(text)
+                source = best_source(whole, key, text)
+                if source not in (None, key) and (there is None or there > after):
+                    assert source is not None
+                    moves.setdefault((key, source), []).append(specs[key][text])
+        return [(key, source, columns) for (key, source), columns in moves.items()]
 
     @property
     def cells(self) -> int:
@@ -128,7 +158,7 @@ class StreamState:
         """Take in the cells of one batch; gives the rows that came too late, by query."""
         made = folds(table, described, self.wanted, self._since())
         late = self._late(table, described)
-        for key, cells in made.items():
+        for key, cells in made:
             cells.into(self.feeds[key])
         return late
 
@@ -149,16 +179,21 @@ class StreamState:
             return {}
         oldest = pc.min(table.column("slice")).as_py()
         late = {}
-        feeds = {(feed["extra"], tuple(feed["keys"])): feed for feed in described}
         for tap in self.plan.taps:
             window, upto = tap.window, self.reach.upto(tap.window.range)
             if oldest is None or oldest >= upto:
                 continue
             feed = self.plan.feeds[tap.feed]
             floor = self.floors.get(tap.query.name, BEGINNING)
-            count = _late_rows(
-                table, feeds.get(feed_key(feed)), spec(feed.partials[tap.present]).text, window, upto, floor
+            is_late = partial(
+                late_slices,
+                range_=window.range,
+                slide=window.slide,
+                offset=window.offset,
+                upto=upto,
+                floor=floor,
             )
+            count = _late_rows(table, described, feed_key(feed), feed.partials[tap.present].text, is_late)
             if count:
                 late[tap.query.name] = count
         return late
@@ -273,12 +308,15 @@ def _with_empty(table: pa.Table, windows: Windows, tap: Tap) -> pa.Table:
 
 
 def _late_rows(
-    table: pa.Table, feed: dict[str, Any] | None, present: str, window: Any, upto: Instant, floor: Instant
+    table: pa.Table,
+    described: list[dict[str, Any]],
+    key: FeedKey,
+    present: str,
+    is_late: Callable[[Times], npt.NDArray[np.bool_]],
 ) -> int:
-    found = [p["columns"][""] for p in (feed["partials"] if feed else []) if p["text"] == present]
-    if feed is None or not found:
-        return 0
-    rows = table.filter(pc.equal(table.column("feed"), feed["root"]))
-    slices = rows.column("slice").to_numpy()
-    late = late_slices(slices, window.range, window.slide, window.offset, upto, floor)
-    return int(rows.column(found[0]).to_numpy()[late].sum())
+    count = 0
+    for feed, partials in providers(described, key, {present}):
+        rows = table.filter(pc.equal(table.column("feed"), feed["root"]))
+        late = is_late(rows.column("slice").to_numpy())
+        count += int(rows.column(partials[0]["columns"][""]).to_numpy()[late].sum())
+    return count

@@ -33,6 +33,9 @@ _RAW = "raw"  # the part names of a stored column: raw, raw1, raw2, ...
 _REMEMBERED = 1 << 26  # bytes of selections kept within a step
 
 
+FoldArgs = tuple[Ints, list[pa.Array], dict[ColumnSpec, dict[str, pa.Array]]]  # slices, keys, columns
+
+
 @dataclass(frozen=True, slots=True)
 class Answered:
     """One row per window and present group, ordered by both; `window` indexes the windows asked for."""
@@ -206,6 +209,17 @@ class FeedState:
         columns = [[spec.text, spec.op, spec.type, spec.by_type] for spec in self._slots]
         meta = {"keys": self.groups.key_count, "columns": columns}
         return pa.table(arrays).replace_schema_metadata({_META: json.dumps(meta)})
+
+    def taken(self, keys: Sequence[int], columns: Sequence[ColumnSpec]) -> FoldArgs:
+        """All live cells with some of the keys and columns, for another state to fold."""
+        cells = self._store.cells()
+        found = self.groups.take(cells.groups)
+        parts = {
+            spec: {name[1:]: array for name, array in _dump(self._slots[spec], cells).items()}
+            for spec in columns
+            if spec in self._slots
+        }
+        return cells.starts, [found[place] for place in keys], parts
 
     @classmethod
     def from_table(cls, table: pa.Table) -> FeedState:

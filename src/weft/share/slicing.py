@@ -20,6 +20,8 @@ from weft.lang.statements import WindowSpec
 from weft.share.nodes import Edges
 from weft.times import SECOND, Duration, show_duration
 
+Pair = tuple[Duration, Duration]  # slide and phase of edges
+
 MOST_PAIRS = 16  # beyond this many phases a row pays more for finding its slice than fewer slices save
 FEWER = 2  # explicit edges must halve the number of slices to be worth their expression
 
@@ -37,16 +39,16 @@ def cut(windows: Iterable[WindowSpec]) -> Edges:
     return Edges(grain, pairs, even, f"all windows start and end on multiples of {show_duration(grain)}")
 
 
-def distinct_pairs(windows: Iterable[WindowSpec]) -> tuple[tuple[Duration, Duration], ...]:
+def distinct_pairs(windows: Iterable[WindowSpec]) -> tuple[Pair, ...]:
     """The (slide, phase) pairs of all starts and ends, without those that lie on another's."""
-    found: set[tuple[Duration, Duration]] = set()
+    found: set[Pair] = set()
     for window in windows:
         found |= _pairs(window)
-    kept = [pair for pair in found if not any(_lies_on(pair, other) for other in found if other != pair)]
+    kept = [pair for pair in found if not any(lies_on(pair, other) for other in found if other != pair)]
     return tuple(sorted(kept))
 
 
-def _pairs(window: WindowSpec) -> set[tuple[Duration, Duration]]:
+def _pairs(window: WindowSpec) -> set[Pair]:
     end = window.offset % window.slide
     start = (window.offset - window.range) % window.slide
     if abs(end - start) * 2 == window.slide:  # two phases half a slide apart are one phase of half the slide
@@ -55,7 +57,8 @@ def _pairs(window: WindowSpec) -> set[tuple[Duration, Duration]]:
     return {(window.slide, end), (window.slide, start)}
 
 
-def _lies_on(pair: tuple[Duration, Duration], other: tuple[Duration, Duration]) -> bool:
+def lies_on(pair: Pair, other: Pair) -> bool:
+    """Is every edge of the one an edge of the other?"""
     (slide, phase), (wider, at) = pair, other
     return slide % wider == 0 and (phase - at) % wider == 0
 

@@ -5,7 +5,8 @@ has all modules loaded, and lives through the program below in that directory fr
 the fault point if it gets there; then one line says how it ended: `done` or `killed`, or what went wrong.
 
     batch 0 .. 5   the first program; a row that fails arrives in batch 3
-    batch 6 ..     another program: one query more, one less, one changed, one as it was
+    batch 6 ..     another program: three queries more, one less, one changed, one as it was; two of the new
+                   start from the cells of `kept`
 """
 
 from __future__ import annotations
@@ -48,6 +49,8 @@ CREATE QUERY changed AS SELECT MAX(price) AS p FROM trades [RANGE 6 SECONDS SLID
 SECOND = """
 CREATE QUERY new AS SELECT SUM(qty) AS q FROM trades [RANGE 6 SECONDS SLIDE 1 SECOND];
 CREATE QUERY changed AS SELECT MIN(price) AS p FROM trades [RANGE 6 SECONDS SLIDE 2 SECONDS];
+CREATE QUERY longer AS SELECT sym, SUM(qty) AS q FROM trades [RANGE 20 SECONDS SLIDE 5 SECONDS] GROUP BY sym;
+CREATE QUERY total AS SELECT SUM(qty) AS q FROM trades [RANGE 10 SECONDS SLIDE 5 SECONDS];
 """
 
 

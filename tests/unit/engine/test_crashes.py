@@ -106,6 +106,8 @@ def test_an_undisturbed_run_answers_everything(undisturbed: dict[str, Any]) -> N
     assert stores["home/results/changed/v1"]
     assert stores["home/results/changed/v2"]
     assert stores["home/results/new/v1"]
+    for name in ("longer", "total"):  # from cells that were there: the row at 0.25 is in the first window
+        assert stores[f"home/results/{name}/v1"][0]["window_start"].timestamp() == 0
     assert [json.loads(row["row"])["note"] for row in undisturbed["dead"]["home/dead/casts@1"]] == ["x"]
     assert len(undisturbed["lines"]) > 10
     assert len(undisturbed["sheet"]) > 10

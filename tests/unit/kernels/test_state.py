@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from dataclasses import replace
 from datetime import date
 from decimal import Decimal
 
@@ -169,6 +170,22 @@ def test_every_window_equals_the_obvious_loop(kind: str, script: list[tuple[str,
     held = {(row.slice, repr(row.key)) for row in model.rows[PRESENT]}
     assert model.state.cells == len(held)
     assert set(model.state.slices()) == {slice for slice, _ in held} or not held
+
+
+@pytest.mark.parametrize("kind", STATES)
+@settings(max_examples=30, deadline=None, report_multiple_bugs=False)
+@given(folded=st.lists(st.tuples(batches, st.integers(0, len(CASES))), min_size=1, max_size=4))
+def test_a_coarser_state_is_made_of_the_cells_of_a_finer_one(
+    kind: str, folded: list[tuple[list[Row], int]]
+) -> None:
+    finer, coarser = Model(STATES[kind](2)), Model(STATES[kind](1))
+    for batch, count in folded:
+        finer.fold(batch, count)
+    coarser.state.fold(*finer.state.taken([1], [case.spec for case in CASES]))
+    for case, held in finer.rows.items():
+        coarser.rows[case] = [replace(row, key=row.key[1:]) for row in held]
+    coarser.check(PRESENT, *windows(3, 1))
+    finer.check(PRESENT, *windows(3, 1))
 
 
 def test_an_extreme_met_after_an_expiry_ranks_only_what_is_left() -> None:

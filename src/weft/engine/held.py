@@ -1,0 +1,88 @@
+"""What the live cells hold, and so with which window a query that is added later can start.
+
+    rows taken in     . . . . . . . . . . . . . .|
+    closed                          W
+    cells held              [ . . . . . . . . . .|            for the queries that there are
+    windows of a new one   [ . . . )     closed: never answered
+                         [ . . . . . . . )   reaches back too far
+                                [ . . . . . . . )             its first
+
+Cells are held because some query still needs them, so each query vouches for its own partials and edges: they
+are whole in every slice that starts after the query's bound, and not before the first of its windows that are
+still to be answered. That holds for a query that itself started from what others held, too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+from weft.engine.ingest import FeedKey, feed_key, is_finer
+from weft.engine.windows import Reach, needed_from
+from weft.share.nodes import StreamPlan, Tap
+from weft.share.slicing import Pair, distinct_pairs, lies_on
+from weft.times import BEGINNING, Instant
+
+Whole = Mapping[FeedKey, Mapping[str, Instant]]  # by feed and text of the partial: whole after that time
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """After which time the cells have each partial, and are cut at each kind of edge."""
+
+    partials: dict[FeedKey, dict[str, Instant]] = field(default_factory=dict)
+    edges: dict[Pair, Instant] = field(default_factory=dict)
+
+
+def held(plan: StreamPlan, floors: Mapping[str, Instant], reach: Reach) -> Held:
+    """What the queries of `plan` vouch for; `floors` are their bounds, `reach` how far they are answered."""
+    found = Held()
+    for tap in plan.taps:
+        window = tap.window
+        start = needed_from(window.range, window.slide, window.offset, reach.upto(window.range))
+        after = max(floors.get(tap.query.name, BEGINNING), start - 1, BEGINNING)
+        for key, text in needs(plan, tap):
+            partials = found.partials.setdefault(key, {})
+            partials[text] = min(after, partials.get(text, after))
+        for pair in distinct_pairs([window]):
+            found.edges[pair] = min(after, found.edges.get(pair, after))
+    return found
+
+
+def needs(plan: StreamPlan, tap: Tap) -> Iterator[tuple[FeedKey, str]]:
+    """The partials of a query, each with the feed it is read from."""
+    places = [(tap.feed, tap.present), *((final.feed, at) for final in tap.finals for at in final.partials)]
+    for feed, at in dict.fromkeys(places):
+        yield feed_key(plan.feeds[feed]), plan.feeds[feed].partials[at].text
+
+
+def first_bound(plan: StreamPlan, there: Held, reach: Reach, latest: Instant) -> Instant:
+    """The time after which the windows of a new query start, whose plan this is.
+
+    `latest` is the greatest event time taken in: windows that the watermark had closed by then are history.
+    """
+    if not plan.taps:
+        return latest
+    (tap,) = plan.taps
+    covered = [_partial_after(there.partials, key, text) for key, text in needs(plan, tap)]
+    covered += [_edge_after(there.edges, pair) for pair in distinct_pairs([tap.window])]
+    known = [after for after in covered if after is not None]
+    if len(known) < len(covered):
+        return latest
+    closed = max(latest - plan.stream.statement.delay, reach.upto(tap.window.range))
+    return min(latest, max(*known, closed - tap.window.range))
+
+
+def _partial_after(whole: Whole, key: FeedKey, text: str) -> Instant | None:
+    feed = best_source(whole, key, text)
+    return None if feed is None else whole[feed][text]
+
+
+def _edge_after(edges: Mapping[Pair, Instant], pair: Pair) -> Instant | None:
+    return min((after for other, after in edges.items() if lies_on(pair, other)), default=None)
+
+
+def best_source(whole: Whole, key: FeedKey, text: str) -> FeedKey | None:
+    """The feed that has a partial whole for longest: that of these keys or, only if longer, a finer one."""
+    feeds = [feed for feed in whole if text in whole[feed] and (feed == key or is_finer(feed, key))]
+    return min(feeds, key=lambda feed: (whole[feed][text], feed != key), default=None)
