@@ -62,6 +62,7 @@ class Session:
         self.home = Path(home) if home is not None else Path(tempfile.mkdtemp(prefix="weft-"))
         self._statements: list[CreateStream | CreateQuery] = []
         self._program = Program((), ())
+        self._bound: Program | None = None  # the same before Spark has told types and rules were applied
         self._running: Running | None = None
 
     # -- the program
@@ -89,8 +90,10 @@ class Session:
 
     def _bind(self, statements: Sequence[Statement | Unread]) -> Program:
         if self._running is not None:
+            self._bound = None
             return self._running.bind(statements)
-        return optimize_program(bind_program(statements))
+        self._bound = bind_program(statements)
+        return optimize_program(self._bound)
 
     def _say(self, statement: Statement) -> str | None:
         match statement:
@@ -159,7 +162,7 @@ class Session:
 
         Home.check(self.home)  # one that cannot be had is refused before a JVM is started
         self._running = Running(
-            self.spark, self.home, self._statements, trigger=every, once=once, drain=drain
+            self.spark, self.home, self._statements, self._bound, trigger=every, once=once, drain=drain
         )
         self._program = self._running.program
         self._running.start()

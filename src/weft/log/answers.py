@@ -32,7 +32,7 @@ class AnswerRecord(Record):
 Intent = AnswerRecord
 Tables = Mapping[str, Any]
 
-RECENT_BYTES = 256 << 20  # of answers kept in memory until every sink has them
+RECENT_BYTES = 512 << 20  # of answers kept in memory until every sink has them
 
 
 def _typed(record: Record) -> AnswerRecord:

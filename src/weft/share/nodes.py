@@ -45,10 +45,12 @@ class Partial:
     where: Expr | None = None
     type: str | None = None  # of the argument
     by_type: str | None = None
+    text: str = field(init=False, compare=False, repr=False)  # its name in the durable state
 
-    @property
-    def text(self) -> str:
-        """Its name in the durable state."""
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "text", self._text())
+
+    def _text(self) -> str:
         args = ", ".join(part.sql for part in (self.arg, self.by) if part is not None) or "*"
         where = f" where {self.where.sql}" if self.where is not None else ""
         types = ", ".join(t for t in (self.type, self.by_type) if t)

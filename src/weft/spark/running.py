@@ -37,6 +37,7 @@ class Running:
         spark: SparkSession,
         home: Path,
         statements: Statements,
+        bound: Program | None = None,
         *,
         trigger: str | None,
         once: bool,
@@ -45,7 +46,7 @@ class Running:
         check_session(spark)
         self.spark = spark
         self._reporting = threading.Lock()  # two loops report, and a change opens sinks
-        self.program = bind_with_spark(spark, statements)
+        self.program = bind_with_spark(spark, statements, bound)
         raise_all(check_sources_read(spark, self.program))  # before there is a home
         self.home = Home.open(home)
         try:
@@ -100,8 +101,11 @@ class Running:
                 staged.replace(path)
 
 
-def bind_with_spark(spark: SparkSession, statements: Statements) -> Program:
-    """The program bound with Spark's own analyzer where only Spark can tell a type; all errors at once."""
-    program = bind_program(statements)
+def bind_with_spark(spark: SparkSession, statements: Statements, bound: Program | None = None) -> Program:
+    """The program bound with Spark's own analyzer where only Spark can tell a type; all errors at once.
+
+    `bound` is what binding the statements without Spark gave, where that has been done.
+    """
+    program = bound or bind_program(statements)
     types = analyze(spark, program)
     return optimize_program(bind_program(statements, types) if types else program)
