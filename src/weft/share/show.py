@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from sqlglot import exp
 
 from weft.lang.dialect import Weft
 from weft.lang.statements import Expr, WindowSpec
 from weft.share.nodes import Feed, Final, Partial, SharedPlan, Standing, StreamPlan, Tap
+from weft.share.parts import parts
 from weft.share.slicing import overlap
 from weft.times import show_duration
+
+Names = Mapping[str, str]  # an expression as SQL: what it is called
 
 METHODS = {
     "prefix": "running sums: a window is the difference of two of them",
@@ -52,11 +55,12 @@ def _show_stream(plan: StreamPlan) -> str:
     name, queries = plan.stream.name, len(plan.taps) + len(plan.standing)
     lines = [f"stream {name}: {queries} {_plural('query', queries)}, each row read once"]
     if plan.taps:
+        sketches = _sketches(plan)
         lines += ["", f"  slices   {_show_edges(plan)}", f"           {plan.edges.reason}"]
         lines += ["", "  feeds    partial aggregates by slice and group keys, computed once for all"]
-        lines += _table([_feed_row(plan, at) for at in range(len(plan.feeds))], indent=4)
+        lines += _table([_feed_row(plan, at, sketches) for at in range(len(plan.feeds))], indent=4)
         lines += ["", "  partials and how many queries read each"]
-        lines += _table(_partial_rows(plan), indent=4)
+        lines += _table(_partial_rows(plan, sketches), indent=4)
         lines += ["", "  windows come out of slices by"]
         lines += _table(_method_rows(plan), indent=4)
         lines += ["", "  queries"]
@@ -78,33 +82,51 @@ def _show_edges(plan: StreamPlan) -> str:
     return f"at every {pairs}; at most {edges.rate:.4g} a second"
 
 
-def _feed_row(plan: StreamPlan, at: int) -> tuple[str, ...]:
+def _feed_row(plan: StreamPlan, at: int, sketches: Names) -> tuple[str, ...]:
     feed = plan.feeds[at]
     readers = sum(at in _feeds_of(tap) for tap in plan.taps)
     origin = "from rows" if feed.parent is None else f"combined from f{feed.parent}"
     return (
         f"f{at}",
-        f"by {_show_keys(feed)}",
+        f"by {_show_keys(feed, sketches)}",
         origin,
         f"{len(feed.partials)} {_plural('partial', len(feed.partials))}",
         f"{readers} {_plural('query', readers)}",
     )
 
 
-def _show_keys(feed: Feed) -> str:
+def _show_keys(feed: Feed, sketches: Names) -> str:
     keys = [key.sql for key in feed.keys]
     if feed.extra:
-        keys[-1] = f"[{keys[-1]}]"
+        keys[-1] = f"[{sketches.get(keys[-1], keys[-1])}]"
     return ", ".join(keys) or "nothing (one group)"
+
+
+def _sketches(plan: StreamPlan) -> Names:
+    """What the expressions of sketches, which no user has written, stand for."""
+    names: dict[str, str] = {}
+    for tap in plan.taps:
+        aggregate = parts(tap.query).aggregate
+        calls = {call.name: call for call in aggregate.aggregations} if aggregate else {}
+        for final in tap.finals:
+            feed, what = plan.feeds[final.feed], calls[final.name].args
+            if final.function == "approx_percentile":
+                names[feed.keys[-1].sql] = f"value bucket of {what[0].sql}"
+            elif final.function == "approx_count_distinct":
+                rank = feed.partials[final.partials[1]].arg
+                assert rank is not None
+                names[feed.keys[-1].sql] = f"sketch register of {what[0].sql}"
+                names[rank.sql] = f"hash rank of {what[0].sql}"
+    return names
 
 
 def _feeds_of(tap: Tap) -> set[int]:
     return {tap.feed, *(final.feed for final in tap.finals)}
 
 
-def _partial_rows(plan: StreamPlan) -> list[tuple[str, ...]]:
+def _partial_rows(plan: StreamPlan, sketches: Names) -> list[tuple[str, ...]]:
     readers = Counter(partial for tap in plan.taps for partial in partials_of(plan, tap))
-    return [(_show_partial(partial), str(count)) for partial, count in readers.most_common()]
+    return [(_show_partial(partial, sketches), str(count)) for partial, count in readers.most_common()]
 
 
 def partials_of(plan: StreamPlan, tap: Tap) -> tuple[Partial, ...]:
@@ -153,26 +175,27 @@ def _is_guard(tree: exp.Expr) -> bool:
     return isinstance(inner, exp.Coalesce) and inner.expressions == [exp.false()]
 
 
-def _show_partial(partial: Partial) -> str:
-    args = ", ".join(part.sql for part in (partial.arg, partial.by) if part is not None) or "*"
+def _show_partial(partial: Partial, sketches: Names) -> str:
+    written = [part.sql for part in (partial.arg, partial.by) if part is not None]
+    args = ", ".join(sketches.get(sql, sql) for sql in written) or "*"
     return f"{partial.op}({args}) {_where(partial.where)}".rstrip()
 
 
 def _show_tap(plan: StreamPlan, tap: Tap) -> str:
-    feed, mine = plan.feeds[tap.feed], partials_of(plan, tap)
+    feed, mine, sketches = plan.feeds[tap.feed], partials_of(plan, tap), _sketches(plan)
     slices = max(1, round(tap.window.range / 1_000_000 * plan.edges.rate))
     lines = [
         f"{tap.query.name}: {show_window(tap.window)} of {plan.stream.name}",
         f"  slices   {_show_edges(plan)}; a window is about {slices} of them, a row stands in "
         f"{overlap(tap.window)} {_plural('window', overlap(tap.window))} and is counted once",
-        f"  feed     f{tap.feed} by {_show_keys(feed)}, "
+        f"  feed     f{tap.feed} by {_show_keys(feed, sketches)}, "
         + ("from rows" if feed.parent is None else f"combined from f{feed.parent}"),
         "  shares",
     ]
     rows = []
     for partial in sorted(mine, key=lambda part: part.text):
         others = [t.query.name for t in plan.taps if t is not tap and partial in partials_of(plan, t)]
-        rows.append((_show_partial(partial), _with(others)))
+        rows.append((_show_partial(partial, sketches), _with(others)))
     lines += _table(rows, indent=4)
     lines.append("  finals")
     lines += _table([(f.name, f.function, f.method, METHODS[f.method]) for f in tap.finals], indent=4)
