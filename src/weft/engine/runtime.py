@@ -35,6 +35,7 @@ from weft.log.snapshots import Snapshots
 from weft.plan.nodes import Program, Query
 from weft.share.build import build
 from weft.share.nodes import StreamPlan
+from weft.share.parts import parts
 from weft.times import BEGINNING, Instant
 
 Finisher = Callable[[Sequence[Job]], Sequence[Done]]
@@ -113,12 +114,12 @@ class Runtime:
 
     def _bound(self, program: Program, query: Query, there: Mapping[str, Held]) -> Instant | None:
         """After which time the windows of a query that is added now start; None: there were no rows yet."""
-        (plan,) = build(replace(program, queries=(query,))).streams
-        name = plan.stream.name
+        name = parts(query).stream
         latest = self.latest.get(name, BEGINNING)
-        if latest == BEGINNING:
-            return None
-        return first_bound(plan, there[name], self.states[name].reach, latest) if name in there else latest
+        if latest == BEGINNING or name not in there:
+            return None if latest == BEGINNING else latest
+        (plan,) = build(replace(program, queries=(query,))).streams
+        return first_bound(plan, there[name], self.states[name].reach, latest)
 
     def _next_batches(self) -> dict[str, int]:
         return {name: log.next for name, log in self.logs.items()}
