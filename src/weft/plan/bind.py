@@ -69,8 +69,7 @@ def _bind_streams(
         if statement.name.lower() in streams:
             problems.add(_duplicate("stream", statement.name, statement.place))
             continue
-        streams[statement.name.lower()] = None
-        streams[statement.name.lower()] = problems.attempt(bind_stream, statement, told)
+        streams[statement.name.lower()] = _bind_stream(statement, told, problems)
     return streams
 
 
@@ -148,9 +147,11 @@ def _stream_of(statement: CreateQuery, streams: Streams, unseen: _Unseen) -> Str
     return streams.get(source.stream.lower())
 
 
-def bind_stream(statement: CreateStream, told: Told) -> Stream:
-    """The stream with every column typed, and computed columns in terms of those that are read."""
-    problems = Problems()
+def _bind_stream(statement: CreateStream, told: Told, problems: Problems) -> Stream | None:
+    """The stream with every column typed, and computed columns in terms of those that are read.
+
+    None if a column is wrong. A wrong event time is no reason to be silent about the queries.
+    """
     read = tuple(Column(made.name, made.type) for made in statement.columns if made.expr is None)
     rows = Rows(Scope(statement.name, read, statement.name), told)
     definitions: list[ColumnDef] = []
@@ -162,9 +163,9 @@ def bind_stream(statement: CreateStream, told: Told) -> Stream:
             columns[bound.name] = Column(
                 bound.name, bound.type if bound.expr is None else rows.type(bound.expr)
             )
-    time_column = problems.attempt(_time_column, statement, columns)
-    problems.raise_any()
-    assert time_column is not None
+    time_column = problems.attempt(_time_column, statement, columns) or statement.time_column
+    if len(definitions) < len(statement.columns):
+        return None
     declared = replace(statement, columns=tuple(definitions), time_column=time_column)
     return Stream(statement.name, tuple(columns.values()), declared)
 
