@@ -37,7 +37,7 @@ class Dyadic:
     @property
     def nbytes(self) -> int:
         used = [array[:, : self.size >> at] for at, level in enumerate(self.levels) for array in level]
-        return sum(int(array.nbytes) for array in used)
+        return sum(int(array.nbytes) for array in used) + self._spans.nbytes(self.size)
 
     @property
     def width(self) -> int:

@@ -60,9 +60,10 @@ class Spans:
             changed = size - self._clean[comp]
             return asked >= changed
         needed = _nbytes(values, size) * length.bit_length()
-        return asked >= 2 * size and self._held(size) + needed <= _MOST_BYTES
+        return asked >= 2 * size and self.nbytes(size) + needed <= _MOST_BYTES
 
-    def _held(self, size: int) -> int:
+    def nbytes(self, size: int) -> int:
+        """What the runs take for so many positions."""
         return sum(_nbytes(level, size) for levels in self._levels.values() for level in levels[1:])
 
     def _refresh(self, values: Arrays, size: int, comp: int, top: int) -> None:
