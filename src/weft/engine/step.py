@@ -13,13 +13,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from weft.engine.finals import aggregate_columns
 from weft.engine.held import Held, Whole, best_source, held
-from weft.engine.ingest import FeedKey, Fold, feed_key, folds, providers, spec
+from weft.engine.ingest import FeedKey, Fold, feed_key, folds, spec
+from weft.engine.late import late_rows
 from weft.engine.shape import Done, Job, Shape, shape
-from weft.engine.windows import Reach, Times, Windows, due, late_slices, needed_from
+from weft.engine.windows import Reach, Times, Windows, due, needed_from
 from weft.kernels.arrow import array_of
 from weft.kernels.columns import ColumnSpec
 from weft.kernels.state import Answered, FeedState
@@ -157,7 +157,7 @@ class StreamState:
     def fold(self, table: pa.Table, described: list[dict[str, Any]]) -> dict[str, int]:
         """Take in the cells of one batch; gives the rows that came too late, by query."""
         made = folds(table, described, self.wanted, self._since())
-        late = self._late(table, described)
+        late = late_rows(table, described, self.plan, self.floors, self.reach)
         for key, cells in made:
             cells.into(self.feeds[key])
         return late
@@ -172,31 +172,6 @@ class StreamState:
                 key = feed_key(self.plan.feeds[at])
                 since[key] = min(start, since.get(key, start))
         return since
-
-    def _late(self, table: pa.Table, described: list[dict[str, Any]]) -> dict[str, int]:
-        """Rows in slices of windows that are answered already, once per query and row."""
-        if self.reach == Reach() or not table.num_rows:
-            return {}
-        oldest = pc.min(table.column("slice")).as_py()
-        late = {}
-        for tap in self.plan.taps:
-            window, upto = tap.window, self.reach.upto(tap.window.range)
-            if oldest is None or oldest >= upto:
-                continue
-            feed = self.plan.feeds[tap.feed]
-            floor = self.floors.get(tap.query.name, BEGINNING)
-            is_late = partial(
-                late_slices,
-                range_=window.range,
-                slide=window.slide,
-                offset=window.offset,
-                upto=upto,
-                floor=floor,
-            )
-            count = _late_rows(table, described, feed_key(feed), feed.partials[tap.present].text, is_late)
-            if count:
-                late[tap.query.name] = count
-        return late
 
     def due(self, reach: Reach, first: Instant | None) -> list[Pending]:
         """The aggregates of every window that `reach` closes, per query.
@@ -305,18 +280,3 @@ def _with_empty(table: pa.Table, windows: Windows, tap: Tap) -> pa.Table:
     if FAILED in table.column_names:
         empty[FAILED] = pa.array(np.zeros(int(missing.sum()), bool))
     return pa.concat_tables([table, pa.table(empty)]).sort_by("window_end")
-
-
-def _late_rows(
-    table: pa.Table,
-    described: list[dict[str, Any]],
-    key: FeedKey,
-    present: str,
-    is_late: Callable[[Times], npt.NDArray[np.bool_]],
-) -> int:
-    count = 0
-    for feed, partials in providers(described, key, {present}):
-        rows = table.filter(pc.equal(table.column("feed"), feed["root"]))
-        late = is_late(rows.column("slice").to_numpy())
-        count += int(rows.column(partials[0]["columns"][""]).to_numpy()[late].sum())
-    return count

@@ -1,0 +1,71 @@
+"""Rows that came too late for a query: they lie in slices of windows that are answered already."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from weft.engine.ingest import FeedKey, feed_key, providers
+from weft.engine.windows import Reach, Times, late_slices
+from weft.share.nodes import StreamPlan
+from weft.times import BEGINNING, Instant
+
+
+def late_rows(
+    table: pa.Table,
+    described: list[dict[str, Any]],
+    plan: StreamPlan,
+    floors: Mapping[str, Instant],
+    reach: Reach,
+) -> dict[str, int]:
+    """How many rows of a batch came too late, by query; a row counts once for each query that wants it."""
+    upto = max((reach.upto(tap.window.range) for tap in plan.taps), default=BEGINNING)
+    old = _Old(table, described, upto)
+    if not old:
+        return {}
+    late = {}
+    for tap in plan.taps:
+        window, feed = tap.window, plan.feeds[tap.feed]
+        count = 0
+        for slices, rows in old.rows(feed_key(feed), feed.partials[tap.present].text):
+            floor = floors.get(tap.query.name, BEGINNING)
+            is_late = late_slices(
+                slices, window.range, window.slide, window.offset, reach.upto(window.range), floor
+            )
+            count += int(rows[is_late].sum())
+        if count:
+            late[tap.query.name] = count
+    return late
+
+
+class _Old:
+    """The cells of a batch before some time: most often few, or none."""
+
+    def __init__(self, table: pa.Table, described: list[dict[str, Any]], before: Instant) -> None:
+        self._table, self._described = table, described
+        self._at = np.flatnonzero(table.column("slice").to_numpy() < before)
+        self._columns: dict[str, npt.NDArray[Any]] = {}
+
+    def __bool__(self) -> bool:
+        return bool(len(self._at))
+
+    def rows(self, key: FeedKey, present: str) -> list[tuple[Times, npt.NDArray[np.int64]]]:
+        """The slices of a feed, and how many rows each of its cells stands for."""
+        return [
+            (self._of("slice", feed["root"]), self._of(partials[0]["columns"][""], feed["root"]))
+            for feed, partials in providers(self._described, key, {present})
+        ]
+
+    def _of(self, name: str, root: int) -> npt.NDArray[np.int64]:
+        found = self._column(name)[self._column("feed") == root]
+        whole: npt.NDArray[np.int64] = found.astype(np.int64)  # other roots leave nulls in the column
+        return whole
+
+    def _column(self, name: str) -> npt.NDArray[Any]:
+        if name not in self._columns:
+            self._columns[name] = self._table.column(name).to_numpy()[self._at]
+        return self._columns[name]
