@@ -9,6 +9,8 @@ import time
 from importlib.resources import files
 from pathlib import Path
 
+from pyspark.sql.streaming.listener import StreamingQueryProgress
+
 import weft
 from benchmarks.measure import Claim, Measured, Report, Run, tree_cpu
 from benchmarks.settings import Settings
@@ -28,17 +30,24 @@ def ask(settings: Settings) -> Report:
         watch = Watch(Path(directory) / "home")
         rows, run = watch.run(settings, program)
     latencies = [seconds for _, seconds, _ in watch.seen[WARM_BATCHES : WARM_BATCHES + 100]]
+    lead = statistics.median(watch.leads)
     load = before, os.getloadavg()[0]
     side = Measured("weft, demo", rows, (run,), f"{len(watch.seen)} batches seen", load)
     claims = [
         Claim(
-            "median seconds from trigger to durable answer", statistics.median(latencies), BOUND_SECONDS, True
+            "median seconds from trigger to durable answer",
+            lead + statistics.median(latencies),
+            BOUND_SECONDS,
+            at_most=True,
         ),
         Claim("state on disk, last quarter / the one before", watch.growth(), GROWTH, at_most=True),
     ]
     slow = statistics.quantiles(latencies, n=20)[-1]
-    remark = f"{len(latencies)} batches after {WARM_BATCHES} to warm up; 95th percentile {slow:.2f} s"
-    return Report(QUESTION, (side,), tuple(claims), (remark,))
+    remarks = (
+        f"{len(latencies)} batches after {WARM_BATCHES} to warm up; 95th percentile {lead + slow:.2f} s",
+        f"of it {lead:.2f} s are Spark's, from the trigger until it hands over the batch (its offset log)",
+    )
+    return Report(QUESTION, (side,), tuple(claims), remarks)
 
 
 class Watch:
@@ -47,6 +56,7 @@ class Watch:
     def __init__(self, home: Path) -> None:
         self.home = home
         self.seen: list[tuple[int, float, int]] = []
+        self.leads: list[float] = []  # seconds from Spark's trigger until weft has the batch
 
     def run(self, settings: Settings, program: str) -> tuple[int, Run]:
         session = weft.Session(spark=settings.spark, home=self.home)
@@ -59,6 +69,9 @@ class Watch:
                 self.seen.append((status.steps, status.latency_seconds, self.state_bytes()))
             time.sleep(0.1)  # less than a batch; to look more often would be part of what is measured
         rows = sum(stream.rows for stream in session.status().streams)
+        self.leads = [
+            _lead(progress) for query in session.spark.streams.active for progress in query.recentProgress
+        ]
         session.stop()
         return rows, Run(tree_cpu() - cpu, time.perf_counter() - wall)
 
@@ -79,3 +92,9 @@ class Watch:
             except FileNotFoundError:  # expired just now
                 continue
         return total
+
+
+def _lead(progress: StreamingQueryProgress) -> float:
+    """What of a batch comes before it is handed over, in seconds."""
+    before = ("latestOffset", "walCommit", "getBatch", "queryPlanning")
+    return sum(progress.durationMs.get(phase, 0) for phase in before) / 1000
