@@ -10,11 +10,12 @@ again, from the same input.
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from weft.log.bundle import Bundle
 from weft.log.durable import damaged
 from weft.log.home import Home
 from weft.log.series import Record, Series
@@ -36,7 +37,7 @@ RECENT_BYTES = 512 << 20  # of answers kept in memory until every sink has them
 
 
 def _typed(record: Record) -> AnswerRecord:
-    return AnswerRecord(record.number, record.meta, record.tables, record.file, record.generation)
+    return AnswerRecord(record.number, record.meta, record.data, record.generation)
 
 
 class AnswerLog:
@@ -84,10 +85,12 @@ class AnswerLog:
         intent = self._intents.find(self._steps.next)
         return _typed(intent) if intent is not None else None
 
-    def commit(self, step: int, tables: Mapping[str, Any], meta: Mapping[str, Any]) -> AnswerRecord:
+    def commit(
+        self, step: int, tables: Mapping[str, Any], meta: Mapping[str, Any], written: Sequence[Bundle] = ()
+    ) -> AnswerRecord:
         """Make the answers of a step durable, leaving out empty tables; returns the record in force."""
         held = {key: table for key, table in tables.items() if table.num_rows}
-        record = _typed(self._steps.commit(step, held, meta))
+        record = _typed(self._steps.commit(step, held, meta, written))
         self._keep(record, held)
         return record
 

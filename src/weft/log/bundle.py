@@ -8,14 +8,15 @@ One file instead of one per table keeps small steps cheap: what a write costs is
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
-from dataclasses import dataclass
+import secrets
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 
-from weft.log.durable import Chunks, checksum, damaged
+from weft.log.durable import Chunks, checksum, damaged, write_new
 
 _END_OF_STREAM = b"\xff\xff\xff\xff\x00\x00\x00\x00"
 _WORTH_COMPRESSING = 4096  # below this many rows a stream costs more to set up than its bytes to write
@@ -25,15 +26,66 @@ _OPTIONS = pa.ipc.IpcWriteOptions(compression="lz4", use_threads=False)
 
 @dataclass(frozen=True, slots=True)
 class Slot:
-    """Where one table lies in its file."""
+    """Where one table, or a piece of it, lies in its file."""
 
     offset: int
     length: int
     rows: int
     checksum: str
+    file: int = 0  # its place in a list of files
 
     def to_json(self) -> list[Any]:
-        return [self.offset, self.length, self.rows, self.checksum]
+        return [self.offset, self.length, self.rows, self.checksum, self.file]
+
+
+Pieces = tuple[Slot, ...]  # of one table, in order
+
+
+@dataclass(frozen=True, slots=True)
+class Bundle:
+    """Tables in files: what a record says of them."""
+
+    files: tuple[str, ...] = ()
+    tables: Mapping[str, Pieces] = field(default_factory=dict)
+
+    def rows(self, name: str) -> int:
+        return sum(slot.rows for slot in self.tables[name])
+
+    def load(self, directory: Path, name: str) -> Any:
+        """One table, each of its pieces checked against its length and checksum."""
+        pieces = [unpack(directory / self.files[slot.file], slot) for slot in self.tables[name]]
+        return pieces[0] if len(pieces) == 1 else pa.concat_tables(pieces)
+
+    def to_json(self) -> dict[str, Any]:
+        tables = {name: [slot.to_json() for slot in pieces] for name, pieces in self.tables.items()}
+        return {"files": list(self.files), "tables": tables}
+
+    @classmethod
+    def from_json(cls, body: Mapping[str, Any]) -> Bundle:
+        tables = {name: tuple(Slot(*slot) for slot in pieces) for name, pieces in body["tables"].items()}
+        return cls(tuple(body["files"]), tables)
+
+
+def joined(bundles: Iterable[Bundle]) -> Bundle:
+    """One bundle of all: tables of one name are pieces of one."""
+    files: list[str] = []
+    tables: dict[str, list[Slot]] = {}
+    for bundle in bundles:
+        for name, pieces in bundle.tables.items():
+            moved = [replace(slot, file=slot.file + len(files)) for slot in pieces]
+            tables.setdefault(name, []).extend(moved)
+        files += bundle.files
+    return Bundle(tuple(files), {name: tuple(pieces) for name, pieces in tables.items()})
+
+
+def write_bundle(directory: Path, stem: str, tables: Mapping[str, Any], point: str) -> Bundle:
+    """Tables durably in a file of their own, whose name begins with `stem` and is used once."""
+    if not tables:
+        return Bundle()
+    chunks, index = pack(tables)
+    name = f"{stem}.{secrets.token_hex(4)}.arrow"
+    write_new(directory / name, chunks, point)
+    return Bundle((name,), {key: (slot,) for key, slot in index.items()})
 
 
 def pack(tables: Mapping[str, Any]) -> tuple[Chunks, dict[str, Slot]]:

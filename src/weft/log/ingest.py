@@ -6,12 +6,13 @@ record is in force: partial aggregates are not reproducible bit by bit, so nothi
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from weft.errors import RunError
+from weft.log.bundle import Bundle
 from weft.log.home import Home
 from weft.log.series import Record, Series
 
@@ -66,9 +67,11 @@ class IngestLog:
         self._check_origin(record, meta or {})
         return self._typed(record)
 
-    def commit(self, batch: int, tables: Mapping[str, Any], meta: Mapping[str, Any]) -> IngestRecord:
+    def commit(
+        self, batch: int, tables: Mapping[str, Any], meta: Mapping[str, Any], written: Sequence[Bundle] = ()
+    ) -> IngestRecord:
         """Make the batch durable; returns the record in force, which is another one if that came first."""
-        record = self._series.commit(batch, tables, meta)
+        record = self._series.commit(batch, tables, meta, written)
         self._check_origin(record, meta)
         return self._typed(record)
 
@@ -89,9 +92,7 @@ class IngestLog:
         self._series.refresh()
 
     def _typed(self, record: Record) -> IngestRecord:
-        return IngestRecord(
-            record.number, record.meta, record.tables, record.file, record.generation, self.stream
-        )
+        return IngestRecord(record.number, record.meta, record.data, record.generation, self.stream)
 
     def _check_origin(self, record: Record, meta: Mapping[str, Any]) -> None:
         for part in _ORIGIN:

@@ -1,7 +1,8 @@
 """Numbered records in a directory, each with the data file it refers to: the shape of every log here.
 
     000000000041.json                  the record: what it is about, and where its tables lie
-    000000000041-3.9f2c61aa.arrow      its data, under a name used once: number, owner's generation, chance
+    000000000041-3.9f2c61aa.arrow      its data, under a name used once: number, owner's generation, chance;
+                                       several files where several processes wrote it
 
 A record is created once and complete, after its data; it is never changed. So the log is whatever the records
 say: a data file without a record is what a crash left behind, and is swept when the owner opens the log.
@@ -11,17 +12,16 @@ Numbers have no gaps: what is expired is expired from the oldest on, and the new
 from __future__ import annotations
 
 import re
-import secrets
 import threading
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from weft.errors import RunError
-from weft.log.bundle import Slot, pack, unpack
-from weft.log.durable import create_once, damaged, fault, read_record, record_chunks, write_file, write_new
+from weft.log.bundle import Bundle, Pieces, joined, write_bundle
+from weft.log.durable import create_once, damaged, fault, read_record, record_chunks, write_file
 from weft.log.home import Home
 
 _RECORD = re.compile(r"(\d{12})\.json")
@@ -33,9 +33,12 @@ class Record:
 
     number: int
     meta: Mapping[str, Any]
-    tables: Mapping[str, Slot] = field(default_factory=dict)
-    file: str | None = None  # None: no tables
+    data: Bundle = field(default_factory=Bundle)
     generation: int = 0
+
+    @property
+    def tables(self) -> Mapping[str, Pieces]:
+        return self.data.tables
 
 
 class Series:
@@ -125,27 +128,32 @@ class Series:
             self._cache[number] = _from_json(read_record(self.path_of(number)))
         return self._cache[number]
 
-    def commit(self, number: int, tables: Mapping[str, Any], meta: Mapping[str, Any]) -> Record:
-        """Write tables and record; a record that is there already is in force, and returned instead."""
+    def commit(
+        self, number: int, tables: Mapping[str, Any], meta: Mapping[str, Any], written: Sequence[Bundle] = ()
+    ) -> Record:
+        """Write tables and record; a record that is there already is in force, and returned instead.
+
+        `written` are tables that others have put into this directory by `write_bundle`, as `stem` says.
+        """
         found = self.find(number)
         if found is not None:
             return found
         self._check_next(number)
-        chunks, index = pack(tables)
-        name = f"{number:012d}-{self.home.generation}.{secrets.token_hex(4)}.arrow" if tables else None
-        record = Record(number, dict(meta), index, name, self.home.generation)
-        if name is None:
-            return self._publish(record)
-        write_new(self.directory / name, chunks, f"{self._area}.data")
+        own = write_bundle(self.directory, self.stem(number), tables, f"{self._area}.data")
+        data = joined([own, *written])
         try:
-            published = self._publish(record)
+            published = self._publish(Record(number, dict(meta), data, self.home.generation))
         except BaseException:
             if not self.path_of(number).exists():  # the disk may be full: leave nothing behind
-                self._unlink([name])
+                self._unlink(data.files)
             raise
-        if published.file != name:
-            self._unlink([name])
+        if published.data.files != data.files:
+            self._unlink(data.files)
         return published
+
+    def stem(self, number: int) -> str:
+        """How the names of the data files of a number begin."""
+        return f"{number:012d}-{self.home.generation}"
 
     def _check_next(self, number: int) -> None:
         if number != self.next:
@@ -167,7 +175,7 @@ class Series:
 
     def load(self, record: Record, name: str) -> Any:
         """One table of a record, checked against its length and checksum."""
-        return unpack(self.directory / str(record.file), record.tables[name])
+        return record.data.load(self.directory, name)
 
     def expire(self, upto: int) -> int:
         """Delete the records up to a number and their data, but never the newest; returns how many."""
@@ -213,7 +221,7 @@ class Series:
         if number not in self._numbers:
             return True
         record = self.find(number) if count > 1 else None  # a single one is the record's: no need to read it
-        return record is not None and record.file != name
+        return record is not None and name not in record.data.files
 
     def _unlink(self, names: Iterable[str]) -> None:
         for name in names:
@@ -226,11 +234,9 @@ def _to_json(record: Record) -> dict[str, Any]:
         "number": record.number,
         "meta": dict(record.meta),
         "generation": record.generation,
-        "file": record.file,
-        "tables": {name: slot.to_json() for name, slot in record.tables.items()},
+        **record.data.to_json(),
     }
 
 
 def _from_json(body: Mapping[str, Any]) -> Record:
-    tables = {name: Slot(*slot) for name, slot in body["tables"].items()}
-    return Record(body["number"], body["meta"], tables, body["file"], body["generation"])
+    return Record(body["number"], body["meta"], Bundle.from_json(body), body["generation"])

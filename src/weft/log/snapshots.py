@@ -10,17 +10,16 @@ the one before. So two are kept, and the log is to be expired only up to the old
 from __future__ import annotations
 
 import re
-import secrets
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from weft.errors import RunError
-from weft.log.bundle import Slot, pack, unpack
+from weft.log.bundle import Bundle, joined, write_bundle
 from weft.log.durable import damaged as damaged_file
-from weft.log.durable import fault, read_record, record_chunks, write_file, write_new
+from weft.log.durable import fault, read_record, record_chunks, write_file
 from weft.log.home import Home
 
 KEEP = 2
@@ -34,14 +33,13 @@ class Snapshot:
 
     step: int
     meta: Mapping[str, Any]
-    path: Path | None
-    tables: Mapping[str, Slot]
+    directory: Path
+    data: Bundle
     damaged: tuple[str, ...] = field(default=())
 
     def table(self, name: str) -> Any:
         """One table, checked against its length and checksum."""
-        assert self.path is not None
-        return unpack(self.path, self.tables[name])
+        return self.data.load(self.directory, name)
 
 
 class Snapshots:
@@ -53,21 +51,22 @@ class Snapshots:
         if home.owned:
             self._prune()
 
-    def write(self, step: int, meta: Mapping[str, Any], tables: Mapping[str, Any]) -> None:
-        """Keep the state after a step, and drop all but the newest snapshots."""
-        chunks, index = pack(tables)
-        name = f"{step:012d}-{self._home.generation}.{secrets.token_hex(4)}.arrow" if tables else None
-        if name is not None:
-            write_new(self._directory / name, chunks, "snapshots.data")
+    def write(
+        self, step: int, meta: Mapping[str, Any], tables: Mapping[str, Any], written: Sequence[Bundle] = ()
+    ) -> None:
+        """Keep the state after a step, and drop all but the newest snapshots.
+
+        `written` are tables that others have put into this directory by `write_bundle`, as `stem` says.
+        """
+        own = write_bundle(self._directory, self.stem(step), tables, "snapshots.data")
         self._home.check_owner()
-        body = {
-            "step": step,
-            "meta": dict(meta),
-            "file": name,
-            "tables": {key: slot.to_json() for key, slot in index.items()},
-        }
+        body = {"step": step, "meta": dict(meta), **joined([own, *written]).to_json()}
         write_file(self._path(step), record_chunks(body), "snapshots.record")
         self._prune()
+
+    def stem(self, step: int) -> str:
+        """How the names of the data files of a step begin."""
+        return f"{step:012d}-{self._home.generation}"
 
     def latest(self, reaches: Callable[[Mapping[str, Any]], bool] | None = None) -> Snapshot | None:
         """The newest snapshot that can be read; None if there is none and the whole log is to be folded.
@@ -85,7 +84,7 @@ class Snapshots:
                 continue
             if not damaged or (reaches is not None and reaches(found.meta)):
                 names = tuple(error.what for error in damaged)
-                return Snapshot(found.step, found.meta, found.path, found.tables, names)
+                return replace(found, damaged=names)
         if reaches is not None and reaches({}):
             return None
         if damaged:
@@ -116,10 +115,8 @@ class Snapshots:
 
     def _read(self, step: int) -> Snapshot:
         body = read_record(self._path(step))
-        path = self._directory / body["file"] if body["file"] else None
-        tables = {name: Slot(*slot) for name, slot in body["tables"].items()}
-        snapshot = Snapshot(body["step"], body["meta"], path, tables)
-        for name in tables:
+        snapshot = Snapshot(body["step"], body["meta"], self._directory, Bundle.from_json(body))
+        for name in snapshot.data.tables:
             snapshot.table(name)
         return snapshot
 

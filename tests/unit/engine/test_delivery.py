@@ -482,7 +482,7 @@ def test_what_a_writer_has_is_forgotten_in_memory_and_held_in_the_log(bench: Ben
     bench.delivery.register("k", writer)
     bench.step(k=1)
     (record,) = bench.answers.records()
-    (bench.home.path / "answers" / str(record.file)).unlink()  # so it can only come from memory
+    (bench.home.path / "answers" / record.data.files[0]).unlink()  # so it can only come from memory
     bench.run()
     assert writer.got == [0]
     with pytest.raises(RunError, match="it is missing"):

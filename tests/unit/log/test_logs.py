@@ -14,6 +14,7 @@ import pytest
 
 from weft.errors import RunError
 from weft.log.answers import AnswerLog
+from weft.log.bundle import write_bundle
 from weft.log.home import Home
 from weft.log.ingest import IngestLog
 
@@ -49,7 +50,7 @@ def test_tables_come_back_as_they_were(home: Home) -> None:
     assert (record.batch, record.stream, dict(record.meta)) == (0, "s", {"epoch": 1})
     for name, expected in tables.items():
         assert log.load(record, name).equals(expected)
-    assert {name: slot.rows for name, slot in record.tables.items()} == {
+    assert {name: record.data.rows(name) for name in record.tables} == {
         "a": 2,
         "empty": 0,
         "nested": 2,
@@ -165,7 +166,7 @@ def test_damage_is_named(home: Home, damage: str) -> None:
     for batch in range(3):
         log.commit(batch, {"a": table(1, 2, 3)}, {})
     record = log.records()[1]
-    data, described = log._series.directory / str(record.file), log._series.path_of(1)
+    data, described = log._series.directory / record.data.files[0], log._series.path_of(1)
     match damage:
         case "missing":
             data.unlink()
@@ -295,3 +296,20 @@ def test_a_lost_intent_or_record_is_noticed(home: Home, lost: str) -> None:
     (home.path / "answers" / lost).unlink()
     with pytest.raises(RunError, match=r"000000000002\.json"):
         AnswerLog(home)
+
+
+def test_a_table_may_lie_in_pieces_that_others_wrote(home: Home) -> None:
+    log = IngestLog(home, "s")
+    directory, stem = log._series.directory, log._series.stem(0)
+    written = [
+        write_bundle(directory, stem, {"a": table(n), "b": table(10 + n)}, "ingest.data") for n in (1, 2)
+    ]
+    stray = write_bundle(directory, stem, {"a": table(3)}, "ingest.data")  # of an attempt that was given up
+    log.commit(0, {"own": table(7)}, {}, written)
+    again = IngestLog(home, "s")
+    (record,) = again.records()
+    assert again.load(record, "a").equals(pa.concat_tables([table(1), table(2)]))
+    assert again.load(record, "b").num_rows == record.data.rows("b") == 2
+    assert again.load(record, "own").equals(table(7))
+    assert set(record.data.files).isdisjoint(stray.files)
+    assert set(files(again)) == {*record.data.files, "000000000000.json"}
