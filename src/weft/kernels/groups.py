@@ -3,75 +3,163 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from sys import getsizeof
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from weft.kernels.combine import Ints
+from weft.kernels.arrow import all_true
+from weft.kernels.combine import Bools, Ints
+from weft.kernels.growing import Growing
+from weft.kernels.hashing import hash_plain
+from weft.kernels.hashtable import HashTable
+from weft.kernels.keys import Keys, TextKeys, as_type, keys_of
+from weft.kernels.plain import Plain, plain
+
+PIECE = 1 << 16  # rows that are looked up at a time
+FEW = 4096
 
 
 class GroupIndex:
     """Ids 0, 1, 2, ... of the distinct keys met, in order of first appearance.
 
     Null, NaN and "" are keys like any other; 0.0 and -0.0 are one key. Without keys there is one group.
+
+    Keys are found by their hashes and compared with those stored, so what comes out never rests on chance: if
+    two different keys have one hash, all are hashed anew with another seed.
     """
+
+    _hash = staticmethod(hash_plain)
 
     def __init__(self, key_count: int) -> None:
         self.key_count = key_count
         self._begin()
 
     def _begin(self) -> None:
-        self._columns = [_Distinct() for _ in range(self.key_count)]
-        self._pairs = [_Distinct() for _ in range(self.key_count - 1)]
-        self._keys: list[pa.Array] | None = None  # per group; None as long as there is none
-        self._family: Ints = np.zeros(
-            0, np.int64
-        )  # per group; groups that differ in the last key alone share it
-        self._count = 0
+        self._table, self._seed = HashTable(), 0
+        self._texts: dict[Any, int] = {}  # a cache, where there are few
+        self._keys: list[Keys] | None = None  # None as long as there is none
+        self._prefixes: GroupIndex | None = None  # the keys but the last, once they are asked for
+        self._family = Growing(np.zeros(0, np.int64))  # per group its prefix, as far as it was asked for
 
     def __len__(self) -> int:
-        return self._count if self.key_count else 1
+        return len(self._table) if self.key_count else 1
 
     @property
     def nbytes(self) -> int:
-        tables = sum(getsizeof(distinct.ids) for distinct in (*self._columns, *self._pairs))
-        return sum(int(array.nbytes) for array in self._keys or ()) + tables + int(self._family.nbytes)
+        prefixes = 0 if self._prefixes is None else self._prefixes.nbytes
+        keys = sum(each.nbytes for each in self._keys or ())
+        return keys + self._table.nbytes + self._family.nbytes + prefixes
 
     def add(self, keys: Sequence[pa.Array], rows: int | None = None) -> Ints:
         """The ids of the keys, new where they have not been met. `rows`: how many, where there is no key."""
         if not self.key_count:
             return np.zeros(rows or 0, np.int64)
-        hashed = [_canonical(array) for array in keys]
-        family, ids = np.zeros(len(hashed[0]), np.int64), self._columns[0].add(hashed[0])
-        for column, pair, array in zip(self._columns[1:], self._pairs, hashed[1:]):
-            family, ids = ids, pair.add(_pair(ids, column.add(array)))
-        self._remember(ids, family, keys)
+        if self._keys is None:
+            self._keys = [keys_of(key.type) for key in keys]
+        keys = [as_type(key, mine.type) for key, mine in zip(keys, self._keys, strict=True)]
+        few = self.key_count == 1 and max(len(keys[0]), len(self)) <= FEW
+        return self._add_few(keys[0]) if few and isinstance(self._keys[0], TextKeys) else self._add(keys)
+
+    def _add_few(self, key: pa.Array) -> Ints:
+        """The same for a few texts: a dict finds those met before at half the price."""
+        encoded = key.dictionary_encode(null_encoding="encode")
+        texts = encoded.dictionary.to_pylist()
+        found = [self._texts.get(text, -1) for text in texts]
+        if -1 in found:
+            found = self._add([encoded.dictionary]).tolist()
+            known = self._texts if len(self._texts) <= FEW else {}
+            self._texts = known | dict(zip(texts, found))
+        ids: Ints = np.array(found, np.int64)[encoded.indices.to_numpy()]
         return ids
+
+    def _add(self, keys: Sequence[pa.Array]) -> Ints:
+        added = []
+        for piece in _pieces(keys):
+            flat = [plain(key) for key in piece]
+            while (ids := self._try_add(piece, flat)) is None:
+                self._reseed()
+            added.append(ids)
+        return np.concatenate(added)
+
+    def _try_add(self, keys: Sequence[pa.Array], flat: Sequence[Plain]) -> Ints | None:
+        """The ids of the keys; None if two keys share a hash, and nothing is added."""
+        assert self._keys is not None
+        before = len(self)
+        ids, first = self._table.add(self._hash(flat, len(flat[0]), self._seed))
+        if not first.size:
+            return ids if self._are(ids, flat) else None
+        for mine, key in zip(self._keys, keys):
+            mine.extend(key.take(pa.array(first)))
+        others = np.ones(len(ids), bool)
+        others[first] = False
+        rows = np.flatnonzero(others)
+        if self._are(ids[rows], [part.take(rows) for part in flat]):
+            return ids
+        for mine in self._keys:
+            mine.truncate(before)
+        return None
+
+    def _are(self, ids: Ints, flat: Sequence[Plain]) -> bool:
+        """Whether the keys of all these groups are these."""
+        return all_true(self._equal(ids, flat))
+
+    def _equal(self, ids: Ints, flat: Sequence[Plain]) -> Bools:
+        assert self._keys is not None
+        same = self._keys[0].equal(ids, flat[0])
+        for mine, part in zip(self._keys[1:], flat[1:]):
+            same &= mine.equal(ids, part)
+        return same
+
+    def _reseed(self) -> None:
+        """Hash all keys anew, with a seed that gives different hashes to all of them."""
+        assert self._keys is not None
+        flat = [mine.plain() for mine in self._keys]
+        count = len(flat[0])
+        while True:
+            self._seed += 1
+            self._table = HashTable()
+            self._table.add(self._hash(flat, count, self._seed))
+            if len(self._table) == count:
+                return
 
     def lookup(self, keys: Sequence[pa.Array], rows: int | None = None) -> Ints:
         """The ids of the keys, -1 where they have not been met."""
         if not self.key_count:
             return np.zeros(rows or 0, np.int64)
-        hashed = [_canonical(array) for array in keys]
-        ids = self._columns[0].find(hashed[0])
-        for column, pair, array in zip(self._columns[1:], self._pairs, hashed[1:]):
-            other = column.find(array)
-            found = pair.find(_pair(ids, other))
-            ids = np.where((ids < 0) | (other < 0), -1, found)
+        if self._keys is None:
+            return np.full(len(keys[0]), -1, np.int64)
+        keys = [as_type(key, mine.type) for key, mine in zip(keys, self._keys, strict=True)]
+        return np.concatenate([self._find(piece) for piece in _pieces(keys)])
+
+    def _find(self, keys: Sequence[pa.Array]) -> Ints:
+        flat = [plain(key) for key in keys]
+        ids = self._table.find(self._hash(flat, len(flat[0]), self._seed))
+        known = ids >= 0
+        if all_true(known):
+            return np.where(self._equal(ids, flat), ids, -1)
+        rows = np.flatnonzero(known)
+        ids[rows[~self._equal(ids[rows], [part.take(rows) for part in flat])]] = -1
         return ids
 
     def take(self, ids: Ints) -> list[pa.Array]:
         """The keys of the groups, one array per key."""
         if self._keys is None:
             return [pa.nulls(0) for _ in range(self.key_count)]
-        chosen = pa.array(ids)
-        return [array.take(chosen) for array in self._keys]
+        return [mine.take(ids) for mine in self._keys]
 
     def family(self, ids: Ints) -> Ints:
         """A number for the keys of each group but the last."""
-        return self._family[ids]
+        if self._prefixes is None:
+            self._prefixes = GroupIndex(self.key_count - 1)
+        new = np.arange(len(self._family), len(self))
+        if new.size:
+            self._family.extend(self._prefixes.add(self.take(new)[:-1], len(new)))
+        family: Ints = self._family.used[ids]
+        return family
+
+    def __getstate__(self) -> dict[str, Any]:
+        return self.__dict__ | {"_texts": {}}
 
     def keep(self, ids: Ints) -> None:
         """Forget all groups but these, which become 0, 1, 2, ..."""
@@ -81,72 +169,8 @@ class GroupIndex:
         self._begin()
         self.add(kept)
 
-    def _remember(self, ids: Ints, family: Ints, keys: Sequence[pa.Array]) -> None:
-        """Ids are dealt out in order of appearance: the new ones are those above all before them."""
-        new = np.flatnonzero(ids >= self._count)
-        if not new.size:
-            return
-        first = new[np.unique(ids[new], return_index=True)[1]]
-        fresh = [_normal(array.take(pa.array(first))) for array in keys]
-        known = self._keys or [array.slice(0, 0) for array in fresh]
-        self._keys = [pa.concat_arrays([old, _as(add, old.type)]) for old, add in zip(known, fresh)]
-        self._family = np.concatenate([self._family, family[first]])
-        self._count += len(first)
 
-
-class _Distinct:
-    """The distinct values met, numbered: what a batch brings is looked up without hashing the rest again."""
-
-    def __init__(self) -> None:
-        self.type: pa.DataType | None = None
-        self.ids: dict[Any, int] = {}
-
-    def add(self, array: pa.Array) -> Ints:
-        if self.type is None:
-            self.type = array.type
-        values, places = self._encode(array)
-        new = [value for value in values if value not in self.ids]
-        self.ids.update(zip(new, range(len(self.ids), len(self.ids) + len(new))))
-        return np.fromiter(map(self.ids.__getitem__, values), np.int64, len(values))[places]
-
-    def find(self, array: pa.Array) -> Ints:
-        values, places = self._encode(array)
-        return np.fromiter((self.ids.get(value, -1) for value in values), np.int64, len(values))[places]
-
-    def _encode(self, array: pa.Array) -> tuple[list[Any], Ints]:
-        """The distinct values of a batch, and which of them stands at each row."""
-        array = array if self.type is None else _as(array, self.type)
-        encoded = array.dictionary_encode(null_encoding="encode")
-        return encoded.dictionary.to_pylist(), encoded.indices.to_numpy()
-
-
-def _pair(left: Ints, right: Ints) -> pa.Array:
-    return pa.array((left << 32) | (right & 0xFFFFFFFF))
-
-
-def _normal(array: pa.Array) -> pa.Array:
-    """Floats with one zero and one NaN."""
-    if not pa.types.is_floating(array.type):
-        return array
-    numbers = np.array(array.fill_null(0).to_numpy(zero_copy_only=False)) + 0
-    numbers[np.isnan(numbers)] = np.nan
-    nulls = array.is_null().to_numpy(zero_copy_only=False) if array.null_count else None
-    return pa.array(numbers, array.type, mask=nulls)
-
-
-def _canonical(array: pa.Array) -> pa.Array:
-    """Equal keys as equal values of a plain type."""
-    type = array.type
-    if pa.types.is_floating(type):
-        return _normal(array).view(pa.int32() if pa.types.is_float32(type) else pa.int64())
-    if pa.types.is_date32(type):
-        return array.view(pa.int32())
-    if pa.types.is_timestamp(type):
-        return array.view(pa.int64())
-    if pa.types.is_nested(type):
-        return pa.array(map(repr, array.to_pylist()), pa.string())
-    return array
-
-
-def _as(array: pa.Array, type: pa.DataType) -> pa.Array:
-    return array if array.type == type else array.cast(type)
+def _pieces(keys: Sequence[pa.Array]) -> list[Sequence[pa.Array]]:
+    """The rows in pieces, so that what is made of them on the way stays small; at least one."""
+    rows = len(keys[0])
+    return [keys] if rows <= PIECE else [[k.slice(at, PIECE) for k in keys] for at in range(0, rows, PIECE)]

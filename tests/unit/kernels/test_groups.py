@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from datetime import UTC, date, datetime
 from decimal import Decimal
 
@@ -11,6 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from weft.kernels.groups import GroupIndex
+from weft.kernels.hashing import hash_plain
+from weft.kernels.plain import Plain, Words
 
 TEXTS = st.sampled_from(["", "a", "b", None, "NULL"])
 NUMBERS = st.sampled_from([0.0, -0.0, math.nan, None, 1.5])
@@ -89,3 +92,81 @@ def test_keys_of_every_type_come_back_as_they_were(array: pa.Array) -> None:
     if pa.types.is_floating(array.type):  # NaN equals NaN only as text
         taken, array = taken.cast(pa.string()), array.cast(pa.string())
     assert taken.equals(array)
+
+
+TYPES: dict[pa.DataType, st.SearchStrategy[object]] = {
+    pa.bool_(): st.booleans(),
+    pa.int8(): st.integers(-3, 3),
+    pa.int64(): st.integers(-(2**63), 2**63 - 1) | st.integers(-2, 2),
+    pa.uint64(): st.integers(0, 2**64 - 1),
+    pa.float32(): st.sampled_from([0.0, -0.0, math.nan, 1.5, -math.inf]),
+    pa.float64(): st.floats() | st.sampled_from([0.0, -0.0, math.nan]),
+    pa.date32(): st.dates(),
+    pa.timestamp("us", "UTC"): st.datetimes(timezones=st.just(UTC)),
+    pa.decimal128(38, 0): st.integers(1 - 10**38, 10**38 - 1).map(Decimal) | st.just(Decimal(2**64)),
+    pa.string(): st.text(max_size=3) | st.sampled_from(["", "a", "a\x00", "x" * 64, "x" * 65, "x" * 200]),
+    pa.large_string(): st.text(max_size=20),
+    pa.binary(): st.binary(max_size=10),
+    pa.list_(pa.int8()): st.lists(st.integers(0, 2), max_size=2),
+    pa.null(): st.none(),
+}
+key_types = st.lists(st.sampled_from(list(TYPES)), min_size=1, max_size=3)
+
+
+class Weak(GroupIndex):
+    """Its first seeds give few different hashes."""
+
+    @staticmethod
+    def _hash(keys: Sequence[Plain], rows: int, seed: int = 0) -> Words:
+        return hash_plain(keys, rows, seed) % np.uint64(seed + 1 if seed < 3 else 1 << 60)
+
+
+def exact(row: tuple[object, ...]) -> str:
+    return repr(tuple(value + 0.0 if isinstance(value, float) else value for value in row))
+
+
+@pytest.mark.parametrize("index", [GroupIndex, Weak])
+@given(data=st.data(), types=key_types)
+def test_ids_are_those_of_a_dict_for_keys_of_every_type(
+    index: type[GroupIndex], data: st.DataObject, types: list[pa.DataType]
+) -> None:
+    row = st.tuples(*(st.none() | TYPES[type] for type in types))
+    groups, known = index(len(types)), {}
+    for drawn in data.draw(st.lists(st.lists(row, max_size=12), max_size=4)):
+        start = data.draw(st.integers(0, 3))
+        keys = [pa.array([r[at] for r in drawn], type).slice(start) for at, type in enumerate(types)]
+        batch = list(zip(*(key.to_pylist() for key in keys)))
+        assert groups.lookup(keys).tolist() == [known.get(exact(r), -1) for r in batch]
+        assert groups.add(keys).tolist() == [known.setdefault(exact(r), len(known)) for r in batch]
+        assert groups.lookup(keys).tolist() == [known[exact(r)] for r in batch]
+    everything = np.arange(len(groups))
+    assert [exact(r) for r in zip(*(key.to_pylist() for key in groups.take(everything)))] == list(known)
+    prefixes = [exact(r[:-1]) for r in zip(*(key.to_pylist() for key in groups.take(everything)))]
+    family = groups.family(everything).tolist()
+    assert len(set(zip(family, prefixes))) == len(set(family)) == len(set(prefixes))
+    kept = np.array(sorted(data.draw(st.sets(st.sampled_from(range(len(known)))))) if known else [], np.int64)
+    keys = groups.take(kept)
+    groups.keep(kept)
+    if known:
+        assert len(groups) == len(kept)
+        assert groups.lookup(keys).tolist() == list(range(len(kept)))
+
+
+@pytest.mark.parametrize("text", [False, True])
+def test_a_hundred_thousand_groups_come_in_batches_with_repeats(text: bool) -> None:
+    rng = np.random.default_rng(7)
+    index, known = GroupIndex(1), {}
+    for _ in range(4):
+        numbers = rng.integers(0, 150_000, 120_000)
+        expected = [known.setdefault(number, len(known)) for number in numbers.tolist()]
+        keys = pa.array(numbers)
+        assert index.add([keys.cast(pa.string()) if text else keys]).tolist() == expected
+    taken = index.take(np.arange(len(index)))[0].cast(pa.int64())
+    assert taken.to_pylist() == list(known)
+    assert index.nbytes < 60 * len(index)
+
+
+def test_a_few_keys_again_and_again_make_a_small_index() -> None:
+    index = GroupIndex(1)
+    index.add([pa.array(np.arange(1_000_000) % 100)])
+    assert index.nbytes < 200_000
