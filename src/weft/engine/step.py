@@ -112,6 +112,14 @@ class StreamState:
         self.shapes = {tap.query.name: shape(tap.query) for tap in plan.taps}
         self.take(before, whole)
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Without the shapes of the answers, which are compiled: they follow from the plan."""
+        return {name: value for name, value in self.__dict__.items() if name != "shapes"}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__ |= state
+        self.shapes = {tap.query.name: shape(tap.query) for tap in self.plan.taps}
+
     def held(self) -> Held:
         """What the cells are good for."""
         return held(self.plan, self.floors, self.reach)

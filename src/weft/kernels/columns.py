@@ -151,7 +151,7 @@ class Codes:
         """Forget ranked values that no cell holds any more, once they are many."""
         for place, name in enumerate(self.layout.parts):
             order = self.orders.get(name)
-            if isinstance(order, Ranked) and len(order.values) > 2 * cells + 1024:
+            if isinstance(order, Ranked) and len(order) > 2 * cells + 1024:
                 order.prune(self._plain(np.unique(live(place))))
 
     def _type(self, place: int) -> str | None:

@@ -40,6 +40,10 @@ class Kind:
         """Arrays of that shape in which nothing is present."""
         return tuple(_filled(shape, dtype, fill) for dtype, fill in zip(self.dtypes, self.identity))
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickled by name: there is one of each, told apart by identity."""
+        return kind_named, (self.name,)
+
 
 def _apply(ufunc: np.ufunc) -> Callable[[Arrays, Arrays], Arrays]:
     return lambda left, right: (ufunc(left[0], right[0]),)
@@ -76,6 +80,10 @@ MOMENTS = Kind("moments", (np.float64, np.float64, np.float64), (0.0, 0.0, 0.0),
 PAIR = Kind("pair", (np.int64, np.int64), (GREATEST, GREATEST), _lesser_pair, idempotent=True)
 
 KINDS = (SUM, ADD, LEAST_OF, MOMENTS, PAIR)
+
+
+def kind_named(name: str) -> Kind:
+    return next(kind for kind in KINDS if kind.name == name)
 
 
 def combine_runs(kind: Kind, arrays: Arrays, starts: Ints) -> Arrays:

@@ -10,6 +10,7 @@ Expired rows are passed over (`head`) and dropped by the half, so that expiry co
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 
@@ -32,6 +33,9 @@ class Dense:
         self._groups = 0
         self._windows: dict[tuple[str, int, int], Arrays] = {}
         self._sums.widen(1)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return self.__dict__ | {"_windows": {}, "_times": self._times[: self._size]}
 
     @property
     def nbytes(self) -> int:

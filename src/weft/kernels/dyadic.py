@@ -117,6 +117,15 @@ class Dyadic:
         self._spans.clear()
         self.levels = [tuple(array[..., groups] for array in level) for level in self.levels]
 
+    def __getstate__(self) -> dict[str, Any]:
+        """The values alone, without spare room and in one piece: all else is made of them."""
+        values = tuple(np.ascontiguousarray(array) for array in self.base())
+        return {"kind": self.kind, "levels": [values], "size": self.size, "clean": 0, "blank": self.blank}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__ |= state
+        self._spans = Spans(self.kind)
+
     def ranges(self, lo: Ints, hi: Ints, comps: Ints, groups: int | None = None) -> Arrays:
         """The windows [lo, hi) combined: [component, window, ...]."""
         self._refresh()

@@ -15,8 +15,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from weft.kernels.arrow import array_of, numbers, valid_of
-from weft.kernels.combine import GREATEST, LEAST, Bools, Column, Ints
+from weft.kernels.combine import GREATEST, LEAST, Bools, Ints
 from weft.kernels.decimals import SMALL_DIGITS, to_decimal, unscaled
+from weft.kernels.groups import GroupIndex
 
 Recode = Callable[[Ints], Ints]
 
@@ -77,7 +78,7 @@ class Real:
 
 
 class Ranked:
-    """Any values that Python can order: codes are dealt out with gaps, so that one met later fits between.
+    """Any values that Arrow can order: codes are dealt out with gaps, so that one met later fits between.
 
     values   "ant"       "bee"               "cat"
     codes     0          2^40                 2^41        "bat" comes at 2^39
@@ -85,61 +86,85 @@ class Ranked:
 
     def __init__(self, type: pa.DataType) -> None:
         self.type = type
-        self.values: Column = np.empty(0, object)
-        self.codes: Ints = np.empty(0, np.int64)
+        self._values = GroupIndex(1)  # numbered as they are met
+        self._code_of: Ints = np.empty(0, np.int64)  # by number
+        self._in_order: Ints = np.empty(0, np.int64)  # the numbers, in the order of the values
+        self.codes: Ints = np.empty(0, np.int64)  # in order
+
+    def __len__(self) -> int:
+        return len(self.codes)
 
     def encode(self, array: pa.Array) -> tuple[Ints, Recode | None]:
-        present = array.drop_null()
-        objects = _objects(present)
-        recode = self._learn(_objects(pc.unique(present)))
-        codes = np.zeros(len(array), np.int64)
-        found = self.codes[np.searchsorted(self.values, objects)] if len(objects) else self.codes[:0]
+        numbers = self._values.add([array.drop_null() if array.null_count else array])
+        recode = self._learn() if len(self._values) > len(self) else None
         valid = valid_of(array)
-        codes[slice(None) if valid is None else valid] = found
+        if valid is None:
+            return self._code_of[numbers], recode
+        codes = np.zeros(len(array), np.int64)
+        codes[valid] = self._code_of[numbers]
         return codes, recode
 
     def decode(self, codes: Ints, valid: Bools | None) -> pa.Array:
-        values = np.full(len(codes), None, object)
-        which = slice(None) if valid is None else valid
-        values[which] = self.values[np.searchsorted(self.codes, codes[which])]
-        return _array(values, self.type)
+        if not len(self):
+            return pa.nulls(len(codes), self.type)
+        places = np.searchsorted(
+            self.codes, codes if valid is None else np.where(valid, codes, self.codes[0])
+        )
+        (values,) = self._values.take(self._in_order[places])
+        return values if valid is None else pc.if_else(pa.array(valid), values, pa.scalar(None, self.type))
 
     def prune(self, live: Ints) -> None:
         """Forget the values whose codes are not `live`."""
-        kept = np.isin(self.codes, live)
-        self.values, self.codes = self.values[kept], self.codes[kept]
+        kept = np.isin(self._code_of, live)
+        self._values.keep(np.flatnonzero(kept))
+        self._in_order = (np.cumsum(kept) - 1)[self._in_order[kept[self._in_order]]]
+        self._code_of = self._code_of[kept]
+        self.codes = self._code_of[self._in_order]
 
-    def _learn(self, values: Column) -> Recode | None:
-        values = np.sort(values)
-        places = np.searchsorted(self.values, values)
-        known = np.zeros(len(values), bool)
-        inside = places < len(self.values)
-        known[inside] = self.values[places[inside]] == values[inside]
-        if bool(known.all()):
-            return None
-        values, places = values[~known], places[~known]
-        dealt = _deal(self.codes, places)
-        old = self.codes
-        self.values = np.insert(self.values, places, values)
+    def _learn(self) -> Recode | None:
+        """Codes for the values that have none."""
+        new, old = np.arange(len(self), len(self._values)), self.codes
+        (values,) = self._values.take(new)
+        order = pc.sort_indices(values)
+        places = self._places(values.take(order))
+        dealt = _deal(old, places)
+        self._in_order = np.insert(self._in_order, places, new[order.to_numpy()])
         if dealt is not None:
-            self.codes = np.insert(old, places, dealt)
+            self._number(np.insert(old, places, dealt))
             return None
-        return self._deal_anew(old, places)
-
-    def _deal_anew(self, old: Ints, places: Ints) -> Recode:
-        count = len(self.values)
-        self.codes = (np.arange(count, dtype=np.int64) - count // 2) * min(_STRIDE, _FAR // count)
+        count = len(self._in_order)
+        self._number((np.arange(count, dtype=np.int64) - count // 2) * min(_STRIDE, _FAR // count))
         kept = np.ones(count, bool)
         kept[places + np.arange(len(places))] = False
-        new = self.codes[kept]
+        return _renamed(old, self.codes[kept])
 
-        def recode(codes: Ints) -> Ints:
-            changed = codes.copy()
-            plain = (codes != GREATEST) & (codes != LEAST)
-            changed[plain] = new[np.searchsorted(old, codes[plain])]
-            return changed
+    def _number(self, codes: Ints) -> None:
+        self.codes = codes
+        self._code_of = np.empty(len(codes), np.int64)
+        self._code_of[self._in_order] = codes
 
-        return recode
+    def _places(self, values: pa.Array) -> Ints:
+        """Before which of the values that have a code each of these comes: halving, all of them at once."""
+        low, high = np.zeros(len(values), np.int64), np.full(len(values), len(self))
+        while len(open := np.flatnonzero(low < high)):
+            middle = (low[open] + high[open]) // 2
+            (held,) = self._values.take(self._in_order[middle])
+            behind = pc.less(held, values.take(pa.array(open))).to_numpy(zero_copy_only=False)
+            low[open[behind]] = middle[behind] + 1
+            high[open[~behind]] = middle[~behind]
+        return low
+
+
+def _renamed(old: Ints, new: Ints) -> Recode:
+    """Each of the codes `old`, ascending, becomes the one at its place in `new`; null and absent stay."""
+
+    def recode(codes: Ints) -> Ints:
+        changed = codes.copy()
+        plain = (codes != GREATEST) & (codes != LEAST)
+        changed[plain] = new[np.searchsorted(old, codes[plain])]
+        return changed
+
+    return recode
 
 
 def order_of(type: pa.DataType) -> Order:
@@ -166,16 +191,8 @@ def ranked_instead(order: Whole, live: Ints) -> tuple[Ranked, Recode]:
     """The order with which a column of numbers goes on, its `live` codes ranked; and their new codes."""
     ranked = Ranked(order.type)
     known = np.unique(live[(live != GREATEST) & (live != LEAST)])
-    ranked.encode(order.decode(known, None))
-    new = ranked.codes
-
-    def recode(codes: Ints) -> Ints:
-        changed = codes.copy()
-        plain = (codes != GREATEST) & (codes != LEAST)
-        changed[plain] = new[np.searchsorted(known, codes[plain])]
-        return changed
-
-    return ranked, recode
+    new, _ = ranked.encode(order.decode(known, None))
+    return ranked, _renamed(known, new)
 
 
 def _turn(bits: Ints) -> Ints:
@@ -212,21 +229,3 @@ def _deal(codes: Ints, places: Ints) -> Ints | None:
     gap = (above - below) // (count + 1)
     dealt: Ints = below + gap * (nth + 1)
     return None if bool((gap < 1).any()) or bool((np.abs(dealt) > _FAR).any()) else dealt
-
-
-def _objects(array: pa.Array) -> Column:
-    """Python values that order as SQL orders these: bytes for text, integers for times."""
-    if pa.types.is_string(array.type) or pa.types.is_large_string(array.type):
-        array = array.cast(pa.binary())
-    elif pa.types.is_temporal(array.type):
-        array = array.view(pa.int64())
-    objects: Column = array.to_numpy(zero_copy_only=False).astype(object)
-    return objects
-
-
-def _array(values: Column, type: pa.DataType) -> pa.Array:
-    if pa.types.is_temporal(type):
-        return pa.array(values, pa.int64()).view(type)
-    if pa.types.is_string(type) or pa.types.is_large_string(type):
-        return pa.array(values, pa.binary()).cast(type)
-    return pa.array(values, type)

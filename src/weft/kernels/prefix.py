@@ -7,6 +7,8 @@ Sums wrap around 64 bits; a difference is right whenever the window's own sum fi
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from weft.kernels.arrow import all_true
@@ -141,6 +143,10 @@ class Prefix:
 
     def _enlarge(self, shape: tuple[int, ...]) -> None:
         self.sums = enlarged(self.sums, shape, 0, self.size + 1)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Without spare room, in one piece."""
+        return self.__dict__ | {"sums": np.ascontiguousarray(self.sums[:, : self.size + 1])}
 
     def ranges(self, lo: Ints, hi: Ints, comps: Ints, groups: int | None = None) -> Arrays:
         """The sums of the windows [lo, hi): [component, window, ...]."""

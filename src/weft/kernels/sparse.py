@@ -10,6 +10,7 @@ O(cells): no more than reading the windows of a feed that holds a few windows' w
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 
@@ -27,6 +28,9 @@ class Sparse:
         self._slice: Ints = np.zeros(0, np.int64)  # index into times
         self._groups = 0
         self._by_time: Ints | None = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        return self.__dict__ | {"_by_time": None, "_ends": None}
 
     @property
     def nbytes(self) -> int:

@@ -65,6 +65,14 @@ class FeedState:
         self._remembered = 0
         self._read_plans: dict[tuple[ColumnSpec, ...], _ReadPlan] = {}
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Flat arrays, and little beside them however many cells there are; not what is only remembered.
+
+        So `pickle.dumps(state, 5, buffer_callback=...)` hands over all that is large as it is, and a state
+        that is loaded from buffers that can be written lives in them.
+        """
+        return self.__dict__ | {"_selections": {}, "_remembered": 0, "_read_plans": {}}
+
     @property
     def columns(self) -> tuple[ColumnSpec, ...]:
         return tuple(self._slots)

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
+import mmap
+import pickle
 from collections import defaultdict
 from dataclasses import replace
 from datetime import date
 from decimal import Decimal
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -80,9 +84,22 @@ actions = st.one_of(
     st.tuples(st.just("fold"), batches, st.just(len(CASES))),
     st.tuples(st.just("expire"), st.integers(-5, 12), st.none()),
     st.tuples(st.just("snapshot"), st.none(), st.none()),
+    st.tuples(st.just("pickle"), st.none(), st.none()),
     st.tuples(st.just("drop"), st.integers(1, len(CASES)), st.none()),
     st.tuples(st.just("answer"), st.none(), st.none()),
 )
+
+
+def dumped(state: FeedState) -> tuple[bytes, list[bytearray]]:
+    """What goes in the pickle, and what goes beside it."""
+    beside: list[pickle.PickleBuffer] = []
+    inside = pickle.dumps(state, protocol=5, buffer_callback=beside.append)
+    return inside, [bytearray(part.raw()) for part in beside]
+
+
+def reloaded(inside: bytes, beside: list[bytearray]) -> FeedState:
+    state: FeedState = pickle.loads(inside, buffers=beside)
+    return state
 
 
 class Model:
@@ -160,6 +177,8 @@ def test_every_window_equals_the_obvious_loop(kind: str, script: list[tuple[str,
             table = model.state.table()
             model.state = STATES[kind].from_table(table)
             assert model.state.cells == table.num_rows
+        elif action == "pickle":
+            model.state = reloaded(*dumped(model.state))
         elif action == "drop":
             model.drop(what)
         else:
@@ -197,6 +216,52 @@ def test_an_extreme_met_after_an_expiry_ranks_only_what_is_left() -> None:
     found = state.answer(np.array([10, 20, 30]), np.array([20, 30, 40]), count, [spec])
     assert found.window.tolist() == [1, 2]
     assert found.values[spec][0].to_pylist() == [2**63 - 1, -(2**63)]
+
+
+@pytest.mark.parametrize("kind", STATES)
+def test_however_much_it_holds_little_is_pickled_beside_its_arrays(kind: str) -> None:
+    sizes = []
+    for groups in (10, 10_000):
+        state = filled(kind, groups)
+        inside, beside = dumped(state)
+        sizes.append(len(inside))
+        again = reloaded(inside, beside)
+        assert again.table().equals(state.table())
+        assert sum(map(len, beside)) < 3 * state.nbytes
+    assert max(sizes) < 8192
+    assert max(sizes) - min(sizes) < 256
+
+
+@pytest.mark.parametrize("kind", STATES)
+def test_a_state_lives_in_the_memory_it_was_loaded_from(kind: str, tmp_path: Path) -> None:
+    """A file that is mapped into memory: what is folded into cells that are there changes the file."""
+    inside, beside = dumped(filled(kind, 1000))
+    ends = np.cumsum([0, *map(len, beside)])
+    (tmp_path / "state").write_bytes(b"".join(beside))
+    with (tmp_path / "state").open("r+b") as file, mmap.mmap(file.fileno(), 0) as mapped:
+        view = memoryview(mapped)
+        state = reloaded(inside, [view[a:b] for a, b in itertools.pairwise(ends)])  # type: ignore[misc]
+        state.fold(np.full(1, 30), [pa.array(["k17"])], {COUNT: {"": pa.array([5])}})
+        found = state.answer(np.array([30]), np.array([31]), COUNT, [COUNT])
+        assert found.values[COUNT][0][17] == 6
+        del state, found
+        changed = bytes(view)
+        view.release()
+    if kind == "dense":
+        assert changed != b"".join(beside)
+
+
+COUNT, NAMES = ColumnSpec("count(*)", "count"), ColumnSpec("max(s)", "max", "string")
+
+
+def filled(kind: str, groups: int) -> FeedState:
+    """Two slices, with a text of its own in every cell."""
+    state = STATES[kind](1)
+    for slice in (20, 30):
+        names = pa.array([f"k{at}" for at in range(groups)])
+        columns = {COUNT: {"": pa.array(np.ones(groups, np.int64))}, NAMES: {"": names}}
+        state.fold(np.full(groups, slice), [names], columns)
+    return state
 
 
 @pytest.mark.parametrize("kind", STATES)
