@@ -56,8 +56,12 @@ class Session:
         *,
         master: str | None = None,
         conf: Mapping[str, str] | None = None,
+        placement: str = "auto",
+        buckets: int | None = None,
     ) -> None:
+        """`placement`: where the cells are held, `driver`, `executors` (in `buckets`) or `auto`."""
         self._spark, self._own_spark = spark, spark is None
+        self._placement, self._buckets = placement, buckets
         self._master, self._conf = master, dict(conf or {})
         self.home = Path(home) if home is not None else Path(tempfile.mkdtemp(prefix="weft-"))
         self._statements: list[CreateStream | CreateQuery] = []
@@ -162,7 +166,15 @@ class Session:
 
         Home.check(self.home)  # one that cannot be had is refused before a JVM is started
         self._running = Running(
-            self.spark, self.home, self._statements, self._bound, trigger=every, once=once, drain=drain
+            self.spark,
+            self.home,
+            self._statements,
+            self._bound,
+            trigger=every,
+            once=once,
+            drain=drain,
+            placement=self._placement,
+            buckets=self._buckets,
         )
         self._program = self._running.program
         self._running.start()

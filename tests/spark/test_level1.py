@@ -13,8 +13,9 @@ from tests.spark.plans import TRADES, feed, partial, plan, stream
 from weft.engine.rowcells import row_cells
 from weft.lang.parse import parse_expression
 from weft.share.nodes import Edges, Guard, Op, StreamPlan
+from weft.share.rowcolumns import key_layout
 from weft.spark.level1 import collect, level1, small_rows
-from weft.spark.sql import AHEAD, BROKEN, CELL, NO_TIME, UNWANTED, key_layout
+from weft.spark.sql import AHEAD, BROKEN, CELL, NO_TIME, UNWANTED
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

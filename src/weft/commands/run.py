@@ -36,6 +36,18 @@ from weft.terminal.progress import Interrupts, Plain, Progress, Ran, Silent, fol
     metavar="TIME",
     help="Start a batch every TIME, e.g. 1s.  [default: as soon as the one before is done]",
 )
+@click.option(
+    "--placement",
+    type=click.Choice(["driver", "executors", "auto"]),
+    default="auto",
+    show_default=True,
+    help="Where the live cells are held; auto: in the driver, until there are too many.",
+)
+@click.option(
+    "--buckets",
+    type=click.IntRange(min=1),
+    help="On executors: in how many parts.  [default: as many as tasks run at once]",
+)
 @master_option
 @conf_option
 @click.option(
@@ -49,6 +61,8 @@ def command(
     once: bool,
     drain: bool,
     trigger: str | None,
+    placement: str,
+    buckets: int | None,
     master: str | None,
     conf: dict[str, str],
     progress: str | None,
@@ -70,7 +84,13 @@ def command(
         raise click.UsageError("--trigger has no meaning with --once or --drain")
     with (
         Interrupts() as interrupts,
-        Session(home=home or home_beside(program), master=master, conf=conf) as session,
+        Session(
+            home=home or home_beside(program),
+            master=master,
+            conf=conf,
+            placement=placement,
+            buckets=buckets,
+        ) as session,
     ):
         for said in session.sql(read(program), file=str(program)):
             click.echo(said)

@@ -9,8 +9,12 @@ from typing import Any
 import pyarrow as pa
 
 from weft.engine import ingest
+from weft.engine.buckets import CELLS, split
+from weft.log.bundle import Bundle
 from weft.share.nodes import StreamPlan
 from weft.times import Instant
+
+STANDING = "standing:"  # begins the names of tables with the rows of standing filters
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +32,8 @@ class Batch:
     spark_id: str
     now: Instant  # what current_timestamp was taken for
     started: float  # seconds since 1970
+    buckets: int = 0  # its cells are kept apart by so many buckets; 0: together
+    written: Sequence[Bundle] = ()  # cells that executors have written, apart by bucket; `table` only counts
 
     def meta(self) -> dict[str, Any]:
         """What its record says."""
@@ -43,16 +49,27 @@ class Batch:
             "late": counts.late,
             "failed": dict(counts.failed),
             "feeds": ingest.describe(self.plan, self.layout),
-            "standing": list(self.standing),
+            "standing": sorted({*self.standing, *self._standing_written()}),
             "spark": self.spark_id,
             "now": self.now,
             "started": self.started,
+            "buckets": self.buckets,
         }
 
     def tables(self) -> dict[str, pa.Table]:
         """What its file holds."""
-        tables = {"cells": ingest.cells(self.table)}
-        tables |= {f"standing:{name}": rows for name, rows in self.standing.items()}
+        tables = {} if self.written else self._cells()
+        tables |= {f"{STANDING}{name}": rows for name, rows in self.standing.items()}
         if self.dead is not None and self.dead.num_rows:
             tables["dead"] = self.dead
         return tables
+
+    def _standing_written(self) -> list[str]:
+        names = [name for bundle in self.written for name in bundle.tables]
+        return [name.removeprefix(STANDING) for name in names if name.startswith(STANDING)]
+
+    def _cells(self) -> dict[str, pa.Table]:
+        cells = ingest.cells(self.table)
+        if not self.buckets:
+            return {CELLS: cells}
+        return split(cells, ingest.describe(self.plan, self.layout), self.buckets)

@@ -32,6 +32,7 @@ class Held:
 
     partials: dict[FeedKey, dict[str, Instant]] = field(default_factory=dict)
     edges: dict[Pair, Instant] = field(default_factory=dict)
+    apart: bool = False  # cells of a finer feed cannot be combined: they lie in other places
 
 
 def held(plan: StreamPlan, floors: Mapping[str, Instant], reach: Reach) -> Held:
@@ -64,7 +65,7 @@ def first_bound(plan: StreamPlan, there: Held, reach: Reach, latest: Instant) ->
     if not plan.taps:
         return latest
     (tap,) = plan.taps
-    covered = [_partial_after(there.partials, key, text) for key, text in needs(plan, tap)]
+    covered = [_partial_after(there, key, text) for key, text in needs(plan, tap)]
     covered += [_edge_after(there.edges, pair) for pair in distinct_pairs([tap.window])]
     known = [after for after in covered if after is not None]
     if len(known) < len(covered):
@@ -73,9 +74,11 @@ def first_bound(plan: StreamPlan, there: Held, reach: Reach, latest: Instant) ->
     return min(latest, max(*known, closed - tap.window.range))
 
 
-def _partial_after(whole: Whole, key: FeedKey, text: str) -> Instant | None:
-    feed = best_source(whole, key, text)
-    return None if feed is None else whole[feed][text]
+def _partial_after(there: Held, key: FeedKey, text: str) -> Instant | None:
+    if there.apart:
+        return there.partials.get(key, {}).get(text)
+    feed = best_source(there.partials, key, text)
+    return None if feed is None else there.partials[feed][text]
 
 
 def _edge_after(edges: Mapping[Pair, Instant], pair: Pair) -> Instant | None:

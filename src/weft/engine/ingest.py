@@ -73,6 +73,20 @@ def count(table: pa.Table, plan: StreamPlan) -> Counts:
     )
 
 
+def totals(table: pa.Table) -> pa.Table:
+    """A level 1 table with one row for each status: all that is counted, and nothing else."""
+    sums = [name for name in table.column_names if name in ("rows", "late") or _is_guard(name)]
+    wanted = [(name, "sum") for name in sums] + [("min_ts", "min"), ("max_ts", "max")]
+    made = table.group_by("status").aggregate(wanted)
+    return made.rename_columns(
+        [name.removesuffix("_sum").removesuffix("_min").removesuffix("_max") for name in made.column_names]
+    )
+
+
+def _is_guard(name: str) -> bool:
+    return name[0] == "e" and name[1:].isdigit()
+
+
 def _total(table: pa.Table, name: str) -> int:
     return int(pc.sum(table.column(name)).as_py() or 0)
 
@@ -113,7 +127,7 @@ def cells(table: pa.Table) -> pa.Table:
     """The rows of a level 1 table that are kept: its cells."""
     kept = table.filter(pc.equal(table.column("status"), CELL))
     dropped = [name for name in kept.column_names if name in ("status", "rows", "min_ts", "max_ts", "late")]
-    dropped += [name for name in kept.column_names if name[0] == "e" and name[1:].isdigit()]
+    dropped += [name for name in kept.column_names if _is_guard(name)]
     return kept.drop_columns(dropped)
 
 

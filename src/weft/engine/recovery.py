@@ -13,12 +13,16 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from weft.engine.ingest import described_key
+from weft.engine.bucketed import Bucketed
+from weft.engine.feedtables import described_feeds, load_feeds, table_name
+from weft.engine.ingest import described_key, feed_key
+from weft.engine.step import StreamState
 from weft.engine.tally import Tally
 from weft.engine.windows import Reach
-from weft.kernels.state import FeedState
+from weft.log.bundle import Bundle
 from weft.log.durable import damaged
 from weft.log.snapshots import Snapshot
+from weft.times import BEGINNING
 
 if TYPE_CHECKING:
     from weft.engine.runtime import Runtime
@@ -27,13 +31,14 @@ if TYPE_CHECKING:
 def save(runtime: Runtime) -> None:
     """Write a snapshot of the state after the last step, and drop the batches it stands for."""
     tables: dict[str, pa.Table] = {}
+    written: list[Bundle] = []
     feeds: list[dict[str, Any]] = []
     for stream, state in runtime.states.items():
-        whole = state.held().partials
-        for key, feed in state.feeds.items():
-            tables[f"feed{len(feeds)}"] = feed.table()
-            about = {"stream": stream, "extra": key[0], "keys": list(key[1])}
-            feeds.append(about | {"whole": whole.get(key, {})})
+        if isinstance(state, Bucketed):
+            written += state.save(runtime.snapshots.stem(runtime.step_number))
+        else:
+            tables |= {table_name(stream, at): feed.table() for at, feed in enumerate(state.feeds.values())}
+        feeds += _described(stream, state, runtime.buckets)
     meta = {
         "step": runtime.step_number,
         "positions": runtime.positions,
@@ -43,11 +48,29 @@ def save(runtime: Runtime) -> None:
         "feeds": feeds,
         "tally": runtime.tally.to_json(),
     }
-    runtime.snapshots.write(runtime.step_number, meta, tables)
+    runtime.snapshots.write(runtime.step_number, meta, tables, written)
+    for state in runtime.states.values():
+        if isinstance(state, Bucketed):
+            state.base = runtime.step_number
     horizon = runtime.snapshots.horizon() or {}
     for stream, position in horizon.get("positions", {}).items():
         if stream in runtime.logs:
             runtime.logs[stream].expire(position)
+
+
+def _described(stream: str, state: StreamState | Bucketed, buckets: int) -> list[dict[str, Any]]:
+    whole, keys = state.held().partials, [feed_key(feed) for feed in state.plan.feeds]
+    return [
+        {
+            "stream": stream,
+            "feed": at,
+            "extra": key[0],
+            "keys": list(key[1]),
+            "whole": whole.get(key, {}),
+            "buckets": buckets,
+        }
+        for at, key in enumerate(keys)
+    ]
 
 
 def find(runtime: Runtime) -> Snapshot | None:
@@ -77,6 +100,13 @@ def _check_together(runtime: Runtime, snapshot: Snapshot | None) -> None:
             raise damaged(log.path_of(log.next), "it is missing")
 
 
+def was_in_buckets(runtime: Runtime, snapshot: Snapshot | None) -> bool:
+    """Did the last run leave its cells apart by bucket, so that no bucket needs those of another?"""
+    feeds = snapshot.meta["feeds"] if snapshot is not None else []
+    batches = [record for log in runtime.logs.values() for record in log.records()] if not feeds else []
+    return all(about["buckets"] for about in feeds) and all(r.meta["buckets"] for r in batches)
+
+
 def restore(runtime: Runtime, snapshot: Snapshot | None) -> None:
     """Bring a newly opened runtime to where the last one was, and finish what it had begun."""
     if snapshot is not None:
@@ -87,6 +117,9 @@ def restore(runtime: Runtime, snapshot: Snapshot | None) -> None:
         _fold(runtime, record.meta["positions"])
         runtime.step_number = record.number
         _take_out(runtime, record.meta["stopped"])
+    for state in runtime.states.values():
+        if isinstance(state, Bucketed) and state.after >= 0:
+            state.load()
     pending = runtime.answers.pending()
     if pending is not None:
         runtime.redo(pending.number, pending.meta)
@@ -107,13 +140,19 @@ def _load(runtime: Runtime, meta: Mapping[str, Any], snapshot: Snapshot) -> None
     runtime.first = dict(meta["first"])
     runtime.tally = Tally(meta["tally"])
     _set_reach(runtime, meta["reach"])
+    load_states(runtime, snapshot)
+
+
+def load_states(runtime: Runtime, snapshot: Snapshot) -> None:
+    """Bring the cells of a snapshot into the states of all streams, or tell those in buckets of it."""
+    meta = snapshot.meta
     for stream, state in runtime.states.items():
-        mine = {at: feed for at, feed in enumerate(meta["feeds"]) if feed["stream"] == stream}
-        feeds = {
-            described_key(feed): FeedState.from_table(snapshot.table(f"feed{at}"))
-            for at, feed in mine.items()
-        }
-        state.take(feeds, {described_key(feed): feed["whole"] for feed in mine.values()})
+        if isinstance(state, Bucketed):
+            state.base, state.after = snapshot.step, meta["positions"].get(stream, -1)
+            state.upto, state.latest = state.after, meta["folded"].get(stream, BEGINNING)
+            continue
+        whole = {described_key(feed): feed["whole"] for feed in described_feeds(snapshot, stream)}
+        state.take(load_feeds(snapshot, stream), whole)
 
 
 def _set_reach(runtime: Runtime, reach: dict[str, list[int]]) -> None:
@@ -127,3 +166,5 @@ def _fold(runtime: Runtime, positions: dict[str, int]) -> None:
     for stream, record in runtime.records_upto(positions):
         runtime.fold(stream, record)
     runtime.positions = dict(positions)
+    for state in runtime.states.values():
+        state.settle()

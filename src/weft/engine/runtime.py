@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -18,12 +19,17 @@ from typing import Any
 import pyarrow as pa
 
 from weft.engine import letters
-from weft.engine.batch import Batch
+from weft.engine.batch import STANDING, Batch
+from weft.engine.bucketed import Bucketed, Place
+from weft.engine.buckets import CELLS, spread
+from weft.engine.due import Answers, finish
 from weft.engine.epochs import FAILED, change
+from weft.engine.errands import Crew, load_cells
 from weft.engine.held import Held, first_bound
-from weft.engine.recovery import find, restore, save
+from weft.engine.outcome import Outcome, stopped
+from weft.engine.recovery import find, load_states, restore, save, was_in_buckets
 from weft.engine.shape import Done, Job
-from weft.engine.step import Answers, StreamState, finish
+from weft.engine.step import StreamState
 from weft.engine.tally import Tally
 from weft.engine.windows import Reach
 from weft.errors import RunError
@@ -40,14 +46,16 @@ from weft.times import BEGINNING, Instant
 
 Finisher = Callable[[Sequence[Job]], Sequence[Done]]
 
+DEAD = "dead:"  # begins the names of tables with dead letters
 SNAPSHOT_EVERY = 50  # steps: bounds both recovery time and the files that the log holds
 
 
 class Runtime:
     """A program on a home. Ingest, answering and change may call from threads of their own."""
 
-    def __init__(self, home: Home, program: Program, finisher: Finisher) -> None:
+    def __init__(self, home: Home, program: Program, finisher: Finisher, crew: Crew | None = None) -> None:
         self.home, self._finisher = home, finisher
+        self.crew: Crew | None = None  # whose buckets hold the cells; None: they are held here
         self.catalog, self.answers, self.snapshots = Catalog(home), AnswerLog(home), Snapshots(home)
         self.logs = {stream.name: IngestLog(home, stream.name) for stream in program.streams}
         self.lock = threading.RLock()  # the program in force, and commits
@@ -55,7 +63,7 @@ class Runtime:
         self._stepping = threading.Lock()
         self._fresh: dict[tuple[str, int], dict[str, pa.Table]] = {}  # committed, not yet folded
         self.latest: dict[str, Instant] = {}
-        self.states: dict[str, StreamState] = {}
+        self.states: dict[str, StreamState | Bucketed] = {}
         self.reached: dict[str, Reach] = {}  # how far streams had come that no query reads now
         self.positions: dict[str, int] = {}
         self.folded: dict[str, Instant] = {}  # the greatest event time of what is folded, by stream
@@ -65,12 +73,15 @@ class Runtime:
         self._failure: BaseException | None = None
         self.step_seconds = self.latency = 0.0
         self.cells = self.state_bytes = 0  # as of the last step: the state itself is for its thread alone
-        self._resume(program)
+        self._resume(program, crew)
+        self.place(crew)
         self._put_in_force(program)
 
-    def _resume(self, program: Program) -> None:
+    def _resume(self, program: Program, crew: Crew | None) -> None:
         """Come to where the last run was, with the queries that go on; only then is the program changed."""
         snapshot = find(self)
+        if crew is not None and was_in_buckets(self, snapshot):
+            self.crew = crew
         folded = snapshot.meta["folded"] if snapshot else {}
         for name, log in self.logs.items():
             self.latest[name] = max(_latest(log.records()), folded.get(name, BEGINNING))
@@ -129,6 +140,8 @@ class Runtime:
         self.running: dict[str, QueryVersion] = {query.name: query for query in self.catalog.queries()}
         in_force = tuple(query for query in program.queries if query.name in self.running)
         plan = build(replace(program, queries=in_force))
+        if self.crew is not None:
+            plan = replace(plan, streams=tuple(spread(stream) for stream in plan.streams))
         self.program, self.plan = program, plan
         self.epoch = self.catalog.epochs[-1].number
         floors = {q.name: q.bound for q in self.running.values() if q.bound is not None}
@@ -137,11 +150,38 @@ class Runtime:
             if name in self.states:
                 self.states[name].adopt(stream, floors)
             else:
-                self.states[name] = StreamState(stream, floors)
+                self.states[name] = self._new_state(stream, floors)
                 self.states[name].reach = self.reached.get(name, Reach())
         gone = set(self.states) - {stream.stream.name for stream in plan.streams}
         for name in gone:
             self.states[name].adopt(replace(self.states[name].plan, taps=(), feeds=(), standing=()), {})
+
+    def _new_state(self, plan: StreamPlan, floors: Mapping[str, Instant]) -> StreamState | Bucketed:
+        if self.crew is None:
+            return StreamState(plan, floors)
+        place = Place(self.home, self.crew, lambda: self.answers.stem(self.step_number + 1))
+        return Bucketed(plan, floors, place)
+
+    def place(self, crew: Crew | None) -> None:
+        """Have the cells held by the buckets of a crew, or here: by way of a snapshot."""
+        if crew is self.crew:
+            return
+        with self._stepping, self.lock:
+            self._check_whole()
+            if self.step_number >= 0:
+                save(self)
+            self.crew = crew
+            if self.catalog.epochs:
+                self.reached |= {name: state.reach for name, state in self.states.items()}
+                self.states = {}
+                self._adopt(self.program)
+                if self.step_number >= 0:
+                    load_states(self, self.snapshots.open(self.step_number))
+
+    @property
+    def buckets(self) -> int:
+        """In how many buckets the cells lie; 0: they are held here."""
+        return 0 if self.crew is None else self.crew.buckets
 
     def stream_plan(self, name: str) -> tuple[int, StreamPlan | None]:
         """The epoch and the plan that the next batch of a stream is to be ingested under."""
@@ -179,7 +219,7 @@ class Runtime:
         with self.lock:
             if batch.epoch != self.epoch:
                 return False
-            record = self.logs[batch.stream].commit(batch.number, tables, meta)
+            record = self.logs[batch.stream].commit(batch.number, tables, meta, batch.written)
             if record.meta == meta:
                 self._fresh[(batch.stream, batch.number)] = tables
             self.latest[batch.stream] = max(
@@ -255,53 +295,48 @@ class Runtime:
     def _run(self, step: int, intent: Mapping[str, Any]) -> None:
         began = time.time()
         tables: dict[str, pa.Table] = {}
-        late: dict[str, int] = {}
+        late: Counter[str] = Counter()
         records = self.records_upto(intent["positions"])
+        outcome = Outcome({name: query.key for name, query in self.running.items()})
         for stream, record in records:
-            late |= {q: late.get(q, 0) + n for q, n in self.fold(stream, record).items()}
+            late.update(self.fold(stream, record))
             self._pass_through(stream, record, tables)
-        made = self._answer({name: Reach(*pair) for name, pair in intent["reach"].items()})
-        stopped = self._stopped(records, made)
-        made = made.without(stopped)
+            outcome.add_batch(stream, record, self._keys_of(record))
+        outcome.add_standing({k: t.num_rows for k, t in tables.items() if not k.startswith(DEAD)})
+        made = self._answer({name: Reach(*pair) for name, pair in intent["reach"].items()}, late)
+        failing = self._stopped(records, made)
+        made = made.without(failing)
+        outcome.add_answers(made, late)
         tables |= {self._key(name): table for name, table in made.tables.items()}
         for name, failed in made.failed.items():
-            _append(tables, f"dead:{self._key(name)}", letters.of_answers(name, failed))
-        counts = self._counts(records, tables, made, late)
+            _append(tables, f"{DEAD}{self._key(name)}", letters.of_answers(name, failed))
         oldest = min((record.meta["started"] for _, record in records), default=began)
-        self.answers.commit(step, tables, dict(intent) | self._told(counts, stopped))
+        counts = outcome.tally.to_json()
+        told = {"counts": counts, "stopped": {self._key(name): why for name, why in failing.items()}}
+        written = [bundle.renamed(self._key) for bundle in made.written]
+        self.answers.commit(step, tables, dict(intent) | told, written)
         self.tally.add(counts)
         with self.lock:
-            self._dead |= {key for key in tables if key.startswith("dead:")}
+            self._dead |= {key for key in tables if key.startswith(DEAD)}
         self.positions, self.step_number = dict(intent["positions"]), step
         self.step_seconds, self.latency = time.time() - began, time.time() - oldest
-        if stopped:
-            self.take_out(stopped)
+        if failing:
+            self.take_out(failing)
         for state in self.states.values():
             state.expire()
         self._measure()
         if step % SNAPSHOT_EVERY == 0:
             save(self)
 
+    def _stopped(self, records: list[tuple[str, IngestRecord]], made: Answers) -> dict[str, str]:
+        strict = {query.name for query in self.program.queries if query.fail_on_error} & set(self.running)
+        keys = {name: query.key for name, query in self.running.items()}
+        return stopped(strict, [record for _, record in records], made, keys, self._keys_of)
+
     def _measure(self) -> None:
         """Even looking at the cells may change how they are held, so whoever reports is told, not shown."""
         self.cells = sum(state.cells for state in self.states.values())
         self.state_bytes = sum(state.nbytes for state in self.states.values())
-
-    def _told(self, counts: Mapping[str, Any], stopped: Mapping[str, str]) -> dict[str, Any]:
-        return {"counts": counts, "stopped": {self._key(name): reason for name, reason in stopped.items()}}
-
-    def _stopped(self, records: list[tuple[str, IngestRecord]], made: Answers) -> dict[str, str]:
-        """ON ERROR FAIL: the queries that stop with this step, and why. They have no answers in it."""
-        strict = {query.name for query in self.program.queries if query.fail_on_error} & set(self.running)
-        by_row = {
-            name
-            for _, record in records
-            for name in strict & set(record.meta["failed"])
-            if self._keys_of(record)[name] == self._key(name)
-        }
-        reasons = dict.fromkeys(sorted(strict & set(made.failed)), "an expression failed on an answer")
-        reasons |= dict.fromkeys(sorted(by_row), "an expression failed on a row")
-        return {name: f"{reason} (ON ERROR FAIL)" for name, reason in reasons.items()}
 
     def records_upto(self, positions: Mapping[str, int]) -> list[tuple[str, IngestRecord]]:
         """The batches not yet folded, up to and including these, each with its stream."""
@@ -321,9 +356,14 @@ class Runtime:
             self.first[stream] = min(self.first.get(stream, first), first)
         if stream not in self.states:
             return {}
-        return self.states[stream].fold(self.load(stream, record, "cells"), record.meta["feeds"])
+        return self.states[stream].take_in(record, lambda: self._cells(stream, record))
 
-    def load(self, stream: str, record: IngestRecord, name: str) -> pa.Table:
+    def _cells(self, stream: str, record: IngestRecord) -> pa.Table:
+        if CELLS in record.tables:
+            return self._load(stream, record, CELLS)
+        return load_cells(self.logs[stream], record)
+
+    def _load(self, stream: str, record: IngestRecord, name: str) -> pa.Table:
         """A table of a batch: from memory if it was just committed, else from its file."""
         fresh = self._fresh.get((stream, record.number))
         return fresh[name] if fresh else self.logs[stream].load(record, name)
@@ -333,10 +373,10 @@ class Runtime:
         keys = self._keys_of(record)
         for name in record.meta["standing"]:
             if self._runs(keys[name]):
-                _append(tables, keys[name], self.load(stream, record, f"standing:{name}"))
+                _append(tables, keys[name], self._load(stream, record, f"{STANDING}{name}"))
         if "dead" in record.tables:
-            for name, rows in letters.by_query(self.load(stream, record, "dead"), stream).items():
-                _append(tables, f"dead:{keys.get(name, name)}", rows)
+            for name, rows in letters.by_query(self._load(stream, record, "dead"), stream).items():
+                _append(tables, f"{DEAD}{keys.get(name, name)}", rows)
         self._fresh.pop((stream, record.number), None)
 
     def _keys_of(self, record: IngestRecord) -> dict[str, str]:
@@ -346,53 +386,20 @@ class Runtime:
     def _runs(self, key: str) -> bool:
         return any(query.key == key for query in self.running.values())
 
-    def _answer(self, reach: Mapping[str, Reach]) -> Answers:
-        pending = [
-            item
-            for name, to in reach.items()
-            if name in self.states
-            for item in self.states[name].due(to, self.first.get(name))
-        ]
-        made = finish(pending, self._finisher)
-        for name, to in reach.items():
-            if name in self.states:
-                self.states[name].reach = to
+    def _answer(self, reach: Mapping[str, Reach], late: Counter[str]) -> Answers:
+        """Answer what is due, and add to the late rows those that only the buckets know of."""
+        states = {name: self.states[name] for name in reach if name in self.states}
+        dues = [state.due(reach[name], self.first.get(name)) for name, state in states.items()]
+        made = finish([item for due in dues for item in due.items], self._finisher)
+        for due in dues:
+            made.add(due.said)
+            late.update(due.late)
+        for name, state in states.items():
+            state.reach = reach[name]
         return made
 
     def _key(self, name: str) -> str:
         return self.running[name].key
-
-    def _counts(
-        self,
-        records: list[tuple[str, IngestRecord]],
-        tables: Mapping[str, pa.Table],
-        made: Answers,
-        late: Mapping[str, int],
-    ) -> dict[str, dict[str, int]]:
-        """What this step adds to the totals."""
-        counted = Tally()
-        for stream, record in records:
-            meta = record.meta
-            counted.add({total: {stream: meta[name]} for total, name in STREAM_TOTALS.items()})
-            counted.add({"batches": {stream: 1}})
-            keys = self._keys_of(record)
-            counted.add({"dead": {keys[name]: count for name, count in meta["failed"].items()}})
-        counted.add({"dead": self._by_key({name: rows.num_rows for name, rows in made.failed.items()})})
-        counted.add({"answers": {k: t.num_rows for k, t in tables.items() if not k.startswith("dead:")}})
-        counted.add({"windows": self._by_key(made.windows), "late": self._by_key(late)})
-        return counted.to_json()
-
-    def _by_key(self, counts: Mapping[str, int]) -> dict[str, int]:
-        return {self._key(name): count for name, count in counts.items() if name in self.running}
-
-
-STREAM_TOTALS = {  # counter of the program: its name in the record of a batch
-    "rows": "rows",
-    "no_time": "no_time",
-    "ahead": "ahead",
-    "corrupt": "corrupt",
-    "late_rows": "late",
-}
 
 
 def _latest(records: Sequence[IngestRecord]) -> Instant:

@@ -66,19 +66,24 @@ class Shape:
 
     def select(self, table: pa.Table, done: Done) -> pa.Table:
         """The rows of the answer: those on which no expression failed."""
-        columns = list(done.columns)
+        items = done.columns[len(done.columns) - self._items() :]
+        answer = pa.table(dict(zip(self._names(), items, strict=True)))
+        rows = self.rows(table, done)
+        return answer if rows is None else answer.take(pa.array(rows))
+
+    def rows(self, table: pa.Table, done: Done) -> npt.NDArray[np.int64] | None:
+        """Which rows the answer is made of; None: all."""
         if done.failed is None and not self.having and self.limit is None:
-            return pa.table(dict(zip(self._names(), columns[len(self.order) :], strict=True)))
+            return None
         kept = np.ones(table.num_rows, bool) if done.failed is None else ~done.failed
         if self.having:
-            held = columns.pop(0)
+            held = done.columns[0]
             kept &= held.cast(pa.bool_()).fill_null(False).to_numpy(zero_copy_only=False)  # NULL has no type
-        order, items = columns[: len(self.order)], columns[len(self.order) :]
         rows = np.flatnonzero(kept)
         if self.limit is not None:
-            rows = rows[self._first(table, order, rows, self.limit)]
-        answer = pa.table(dict(zip(self._names(), items, strict=True)))
-        return answer if len(rows) == table.num_rows else answer.take(pa.array(rows))
+            order = list(done.columns[int(self.having) : int(self.having) + len(self.order)])
+            return rows[self._first(table, order, rows, self.limit)]
+        return None if len(rows) == table.num_rows else rows
 
     def _first(
         self, table: pa.Table, order: list[pa.Array], rows: npt.NDArray[np.int64], limit: int

@@ -231,17 +231,26 @@ class FeedState:
 
     @classmethod
     def from_table(cls, table: pa.Table) -> FeedState:
+        return cls.from_tables(table_keys(table), [table])
+
+    @classmethod
+    def from_tables(cls, key_count: int, tables: Iterable[pa.Table]) -> FeedState:
+        """The state of all cells in tables that `table` made, of feeds with the same keys."""
+        state = cls(key_count)
+        for table in tables:
+            state._load(table)
+        return state
+
+    def _load(self, table: pa.Table) -> None:
         meta = json.loads(table.schema.metadata[_META])
-        state = cls(meta["keys"])
         columns: dict[ColumnSpec, Parts] = {}
         for number, column in enumerate(meta["columns"]):
             start = f"c{number}_"
             names = [name for name in table.column_names if name.startswith(start)]
             columns[ColumnSpec(*column)] = {name[len(start) :]: table[name] for name in names}
-        state._make_room(columns, NOWHERE)
+        self._make_room(columns, NOWHERE)
         keys = [table[f"k{place}"] for place in range(meta["keys"])]
-        state.fold(table["slice"].to_numpy(), keys, columns)
-        return state
+        self.fold(table["slice"].to_numpy(), keys, columns)
 
     def drop_columns(self, keep: Sequence[ColumnSpec]) -> None:
         """Forget all columns but these."""
@@ -276,6 +285,11 @@ class FeedState:
             writes = {kind: (np.arange(len(arrays[0])), arrays) for kind, arrays in cells.arrays.items()}
             store.fold(cells.starts, cells.groups, _without_mark(writes))
         self._store = store
+
+
+def table_keys(table: pa.Table) -> int:
+    """By how many keys the cells of a table that `FeedState.table` made are grouped."""
+    return int(json.loads(table.schema.metadata[_META])["keys"])
 
 
 @dataclass(frozen=True, slots=True)

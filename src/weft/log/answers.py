@@ -72,6 +72,10 @@ class AnswerLog:
     def last(self) -> AnswerRecord | None:
         return _typed(self._steps.last) if self._steps.last is not None else None
 
+    def stem(self, step: int) -> str:
+        """How the names of the files of a step begin."""
+        return self._steps.stem(step)
+
     def path_of(self, step: int) -> Path:
         """The file of a record, there or not."""
         return self._steps.path_of(step)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import secrets
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Container, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -48,13 +48,20 @@ class Bundle:
     files: tuple[str, ...] = ()
     tables: Mapping[str, Pieces] = field(default_factory=dict)
 
+    def without(self, names: Container[str]) -> Bundle:
+        """The same without some of its tables."""
+        return Bundle(self.files, {name: at for name, at in self.tables.items() if name not in names})
+
+    def renamed(self, name: Callable[[str], str]) -> Bundle:
+        return Bundle(self.files, {name(old): pieces for old, pieces in self.tables.items()})
+
     def rows(self, name: str) -> int:
         return sum(slot.rows for slot in self.tables[name])
 
     def load(self, directory: Path, name: str) -> Any:
         """One table, each of its pieces checked against its length and checksum."""
         pieces = [unpack(directory / self.files[slot.file], slot) for slot in self.tables[name]]
-        return pieces[0] if len(pieces) == 1 else pa.concat_tables(pieces)
+        return pieces[0] if len(pieces) == 1 else pa.concat_tables(pieces, promote_options="default")
 
     def to_json(self) -> dict[str, Any]:
         tables = {name: [slot.to_json() for slot in pieces] for name, pieces in self.tables.items()}

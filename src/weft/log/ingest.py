@@ -51,6 +51,14 @@ class IngestLog:
     def last(self) -> IngestRecord | None:
         return self._typed(self._series.last) if self._series.last is not None else None
 
+    @property
+    def directory(self) -> Path:
+        return self._series.directory
+
+    def stem(self, batch: int) -> str:
+        """How the names of the files of a batch begin."""
+        return self._series.stem(batch)
+
     def path_of(self, batch: int) -> Path:
         """The file of a record, there or not."""
         return self._series.path_of(batch)

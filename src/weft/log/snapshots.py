@@ -113,9 +113,13 @@ class Snapshots:
     def _path(self, step: int) -> Path:
         return self._directory / f"{step:012d}.json"
 
-    def _read(self, step: int) -> Snapshot:
+    def open(self, step: int) -> Snapshot:
+        """The snapshot after a step; its tables are checked when they are read."""
         body = read_record(self._path(step))
-        snapshot = Snapshot(body["step"], body["meta"], self._directory, Bundle.from_json(body))
+        return Snapshot(body["step"], body["meta"], self._directory, Bundle.from_json(body))
+
+    def _read(self, step: int) -> Snapshot:
+        snapshot = self.open(step)
         for name in snapshot.data.tables:
             snapshot.table(name)
         return snapshot

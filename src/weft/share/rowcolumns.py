@@ -58,3 +58,9 @@ def _values(partials: list[Partial]) -> tuple[Value, ...]:
                 wheres = tuple(dict.fromkeys((*known.wheres, partial.where.sql)))
             found[expr.sql] = Value(expr.sql, known.type or type_, wheres)
     return tuple(found.values())
+
+
+def key_layout(plan: StreamPlan) -> dict[int, list[int]]:
+    """Per root feed the positions of its keys among `g0, g1, ...`."""
+    columns = row_columns(plan)
+    return {root: [columns.key(key) for key in plan.feeds[root].keys] for root in plan.roots}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -14,24 +14,27 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 from weft.engine.batch import Batch
 from weft.engine.ingest import AHEAD, CORRUPT, NO_TIME
+from weft.engine.mapside import Order
 from weft.engine.report import Pace
 from weft.engine.rowcells import row_cells, row_standing, standing_table
 from weft.engine.runtime import Runtime
 from weft.errors import WeftError
+from weft.log.bundle import Bundle
 from weft.plan.nodes import Stream
 from weft.share.nodes import StreamPlan
+from weft.share.rowcolumns import key_layout
 from weft.spark.bisect import culprits
 from weft.spark.checkpoint import check_checkpoint, query_id
+from weft.spark.executors import SparkCrew
 from weft.spark.level1 import bad_rows, collect, level1, small_rows, standing
-from weft.spark.sql import key_layout
 from weft.spark.stream import start_stream
 from weft.times import Instant
 
 SMALL = 20_000  # rows: up to this many, shipping them costs less than an aggregation with its shuffle
 MOST_DEAD = 100_000  # rows of one batch that are kept as dead letters; all are counted
 
-# The level 1 table, the rows of standing filters by query, and dead letters.
-Made = tuple[pa.Table, Mapping[str, pa.Table], pa.Table | None]
+# The level 1 table, the rows of standing filters by query, dead letters, and what executors have written.
+Made = tuple[pa.Table, Mapping[str, pa.Table], pa.Table | None, Sequence[Bundle]]
 
 
 class Halted(Exception):
@@ -113,9 +116,11 @@ class Ingest:
 
     def _level1(self, batch: DataFrame, number: int, epoch: int, plan: StreamPlan, started: float) -> Batch:
         now, watermark = _clock(), self.runtime.watermark(self.stream.name)
-        made = self._few_rows(batch, plan, now, watermark) or self._many_rows(batch, plan, now, watermark)
+        made = self._few_rows(batch, plan, now, watermark)
+        if made is None and isinstance(self.runtime.crew, SparkCrew):
+            made = self._by_crew(batch, number, plan, now, watermark, self.runtime.crew)
+        table, filtered, dead, written = made or self._many_rows(batch, plan, now, watermark)
         spark_id = query_id(self._checkpoint) if self._checkpoint is not None else None
-        table, filtered, dead = made
         return Batch(
             stream=self.stream.name,
             number=number,
@@ -128,6 +133,8 @@ class Ingest:
             spark_id=spark_id or "",
             now=now,
             started=started,
+            buckets=self.runtime.buckets,
+            written=written,
         )
 
     def _few_rows(
@@ -140,7 +147,26 @@ class Ingest:
         if rows.num_rows > SMALL:  # a partition may hold more than it gave
             return None
         table = row_cells(rows, plan, watermark)
-        return table, row_standing(rows, plan), self._dead(batch, plan, table, now, watermark)
+        return table, row_standing(rows, plan), self._dead(batch, plan, table, now, watermark), ()
+
+    def _by_crew(
+        self,
+        batch: DataFrame,
+        number: int,
+        plan: StreamPlan,
+        now: Instant,
+        watermark: Instant | None,
+        crew: SparkCrew,
+    ) -> Made | None:
+        """A large batch where cells live in buckets: executors aggregate their rows and write them."""
+        log = self.runtime.logs[self.stream.name]
+        order = Order(str(log.directory), log.stem(number), crew.buckets, watermark)
+        written = crew.write_cells(small_rows(batch, plan, now), order, plan)
+        if not written:  # no rows
+            return None
+        table = pa.concat_tables([each.totals for each in written], promote_options="default")
+        bundles = tuple(each.bundle for each in written)
+        return table, {}, self._dead(batch, plan, table, now, watermark), bundles
 
     def _many_rows(self, batch: DataFrame, plan: StreamPlan, now: Instant, watermark: Instant | None) -> Made:
         """A large batch is aggregated by Spark."""
@@ -149,7 +175,7 @@ class Ingest:
         try:
             table = collect(level1(rows, plan, now, watermark))
             filtered = _by_query(collect(standing(rows, plan, now)), plan) if plan.standing else {}
-            return table, filtered, self._dead(rows, plan, table, now, watermark)
+            return table, filtered, self._dead(rows, plan, table, now, watermark), ()
         finally:
             if twice:
                 rows.unpersist()

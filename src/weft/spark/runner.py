@@ -31,12 +31,14 @@ class Runner:
         runtime: Runtime,
         delivery: Delivery,
         report: Callable[[], None],
+        review: Callable[[], None],
         *,
         trigger: str | None = None,
         once: bool = False,
         drain: bool = False,
     ) -> None:
         self.spark, self.runtime, self.delivery, self.report = spark, runtime, delivery, report
+        self._review = review  # called between steps
         self.trigger, self.once, self.drain = trigger, once, drain
         self.ingests: dict[str, Ingest] = {}
         self.error: WeftError | None = None
@@ -117,7 +119,7 @@ class Runner:
                 with self.runtime.news:
                     self.runtime.news.wait(POLL)
                 while self.runtime.step():
-                    pass
+                    self._review()
                 self._idle()
             self._stop_streams()
             self._last_steps()

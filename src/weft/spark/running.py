@@ -23,6 +23,7 @@ from weft.plan.problems import raise_all
 from weft.spark.analyze import analyze, check_sources_read
 from weft.spark.finish import finish
 from weft.spark.outlets import Outlets, check_sinks
+from weft.spark.placement import AUTO, Placement
 from weft.spark.runner import Runner
 from weft.spark.session import check_session
 
@@ -42,6 +43,8 @@ class Running:
         trigger: str | None,
         once: bool,
         drain: bool,
+        placement: str = AUTO,
+        buckets: int | None = None,
     ) -> None:
         check_session(spark)
         self.spark = spark
@@ -51,7 +54,9 @@ class Running:
         self.home = Home.open(home)
         try:
             check_sinks(self.home, Catalog(self.home), self.program)
-            self.runtime = Runtime(self.home, self.program, lambda jobs: finish(spark, jobs))
+            self.placement = Placement(spark, placement, buckets)
+            crew = self.placement.first()
+            self.runtime = Runtime(self.home, self.program, lambda jobs: finish(spark, jobs), crew)
             self.delivery = Delivery(self.home, self.runtime.answers)
             self.outlets = Outlets(spark, self.runtime, self.delivery)
             self.outlets.open_all()
@@ -59,7 +64,14 @@ class Running:
             self.home.close()
             raise
         self.runner = Runner(
-            spark, self.runtime, self.delivery, self._report, trigger=trigger, once=once, drain=drain
+            spark,
+            self.runtime,
+            self.delivery,
+            self._report,
+            lambda: self.placement.review(self.runtime),
+            trigger=trigger,
+            once=once,
+            drain=drain,
         )
 
     def start(self) -> None:
@@ -84,6 +96,7 @@ class Running:
 
     def stop(self) -> None:
         self.runner.stop()
+        self.placement.close()
         self.home.close()
 
     def status(self) -> Status:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import re
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -44,6 +45,7 @@ def build_session(master: str = "local[*]", conf: Mapping[str, str] | None = Non
     given = dict(conf or {})
     chosen = MEANING | SPEED | START | {"spark.sql.shuffle.partitions": str(cores(master))} | given
     chosen["spark.driver.extraJavaOptions"] = _java_options(given.get("spark.driver.extraJavaOptions", ""))
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)  # else workers are whatever `python3` is
     builder = SparkSession.builder.master(master).appName(given.get("spark.app.name", "weft"))
     for key, value in chosen.items():
         builder = builder.config(key, value)

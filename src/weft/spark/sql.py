@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from weft.kernels.columns import part_columns
 from weft.plan.coercion import decimal_parts
 from weft.share.nodes import Edges, Op, Partial, StreamPlan
-from weft.share.rowcolumns import RowColumns, row_columns
+from weft.share.rowcolumns import RowColumns, key_layout, row_columns
 
 CELL, UNWANTED, NO_TIME, AHEAD, BROKEN = range(5)
 """Status of a group: cells; valid rows no aggregate query wants; rows that cannot be taken, and why."""
@@ -39,12 +39,6 @@ IS_CELL = f"{PLACE} >= {_FLOOR}L"
 IS_VALID = f"{PLACE} >= {_FLOOR - UNWANTED}L"
 STATUS = f"IF({IS_CELL}, {CELL}, CAST({_FLOOR}L - {PLACE} AS INT)) AS status"
 SLICE = f"IF({IS_CELL}, {PLACE}, NULL) AS slice"
-
-
-def key_layout(plan: StreamPlan) -> dict[int, list[int]]:
-    """Per root feed the positions of its keys among `g0, g1, ...`."""
-    columns = row_columns(plan)
-    return {root: [columns.key(key) for key in plan.feeds[root].keys] for root in plan.roots}
 
 
 def level1_sql(plan: StreamPlan, source: str, corrupt: bool, now: int | None, watermark: int | None) -> str:

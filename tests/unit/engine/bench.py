@@ -16,6 +16,7 @@ import duckdb
 import pyarrow as pa
 import pyarrow.dataset as ds
 
+from tests.unit.engine.crew import LocalCrew
 from weft.engine.batch import Batch
 from weft.engine.delivery import Delivery
 from weft.engine.runtime import Runtime
@@ -27,8 +28,8 @@ from weft.plan.bind import bind_program
 from weft.plan.nodes import Program
 from weft.share.nodes import Op, Partial, StreamPlan
 from weft.share.parts import parts
+from weft.share.rowcolumns import key_layout
 from weft.spark.outlets import Outlets, check_sinks
-from weft.spark.sql import key_layout
 
 STREAM = """
 CREATE STREAM trades (sym STRING, price DOUBLE, qty BIGINT, note STRING, ts TIMESTAMP)
@@ -50,13 +51,16 @@ Row = tuple[str, float, int, str, float]  # the columns of `trades`, event time 
 class Bench:
     """A program on a home, fed by hand."""
 
+    buckets = 0  # in how many buckets new benches hold their cells; 0: in memory here
+
     def __init__(self, path: Path, text: str, stream: str = STREAM) -> None:
         self.path, self.text = path, text
+        crew = LocalCrew(self.buckets) if self.buckets else None
         self.home = Home.open(path / "home")
         try:
             program = bound(stream + text)
             check_sinks(self.home, Catalog(self.home), program)
-            self.runtime = Runtime(self.home, program, lambda jobs: [])
+            self.runtime = Runtime(self.home, program, lambda jobs: [], crew)
             self.delivery = Delivery(self.home, self.runtime.answers)
             self.outlets = Outlets(cast(Any, None), self.runtime, self.delivery)
             self.outlets.open_all()
@@ -71,7 +75,7 @@ class Bench:
         """Level 1 of the next batch of a stream, under the plan in force now."""
         epoch, plan = self.runtime.stream_plan(stream)
         assert plan is not None
-        return level1(rows, plan, epoch, self.runtime.logs[stream].next)
+        return level1(rows, plan, epoch, self.runtime.logs[stream].next, self.runtime.buckets)
 
     def ingest(self, *rows: Row) -> None:
         self.runtime.commit(self.batch(rows))
@@ -109,7 +113,7 @@ def read(directory: Path) -> list[dict[str, Any]]:
     return sorted(rows, key=lambda row: [str(value) for value in row.values()])
 
 
-def level1(rows: Sequence[Row], plan: StreamPlan, epoch: int, number: int) -> Batch:
+def level1(rows: Sequence[Row], plan: StreamPlan, epoch: int, number: int, buckets: int = 0) -> Batch:
     """What Spark would have made of these rows."""
     table = pa.table([list(column) for column in zip(*rows, strict=True)], schema=_seconds())
     db = _database()
@@ -132,6 +136,7 @@ def level1(rows: Sequence[Row], plan: StreamPlan, epoch: int, number: int) -> Ba
         spark_id="",
         now=0,
         started=0.0,
+        buckets=buckets,
     )
 
 

@@ -130,6 +130,7 @@ def test_what_no_cell_holds_waits(start: Open, aggregate: str) -> None:
     assert bench.runtime.running["new"].bound == 9 * SECOND
 
 
+@pytest.mark.together
 def test_coarser_groups_come_from_finer_ones(start: Open) -> None:
     bench = start(FINE)
     feed(bench, *range(1, 10))
@@ -152,11 +153,22 @@ def test_a_changed_query_goes_on_with_the_cells_of_its_last_version(start: Open)
     assert answers(bench, "sums", version=2) == [(8, 7), (12, 6), (16, 2)]
 
 
-@pytest.mark.parametrize("text", [SUMS, FINE])
+@pytest.mark.together
+@pytest.mark.parametrize("every", [1, 100])
+def test_after_a_crash_it_starts_from_finer_groups(
+    start: Open, monkeypatch: pytest.MonkeyPatch, every: int
+) -> None:
+    _crash_after_the_change(start, monkeypatch, FINE, every)
+
+
 @pytest.mark.parametrize("every", [1, 100])
 def test_after_a_crash_it_starts_where_it_was_to(
-    start: Open, monkeypatch: pytest.MonkeyPatch, text: str, every: int
+    start: Open, monkeypatch: pytest.MonkeyPatch, every: int
 ) -> None:
+    _crash_after_the_change(start, monkeypatch, SUMS, every)
+
+
+def _crash_after_the_change(start: Open, monkeypatch: pytest.MonkeyPatch, text: str, every: int) -> None:
     monkeypatch.setattr(runtime, "SNAPSHOT_EVERY", every)
     bench = start(text)
     feed(bench, *range(1, 10))
@@ -284,3 +296,13 @@ def _found(bench: Bench, later: Later) -> list[tuple[Any, ...]]:
     ends = [round(row["window_end"].timestamp() * SECOND) for row in rows]
     made = [(end, *(row[name] for name in (*later.keys, "n", "q", "p"))) for end, row in zip(ends, rows)]
     return sorted(made, key=str)
+
+
+@pytest.mark.together
+def test_in_buckets_coarser_groups_start_anew(start: Open, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The cells of a finer feed lie in other buckets than those of the coarser."""
+    monkeypatch.setattr(Bench, "buckets", 3)
+    bench = start(FINE)
+    feed(bench, *range(1, 10))
+    change(bench, FINE + new("RANGE 8 SECONDS"))
+    assert bench.runtime.running["new"].bound == 9 * SECOND

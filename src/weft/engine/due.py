@@ -1,0 +1,228 @@
+"""What is due in a step, and how it becomes answers.
+
+Pending    aggregates of due windows as the kernels hold them
+Met        the same from several buckets, brought together as a table
+Answers    what the queries say, ready to be written; `written` are answers that lie in files already
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Container, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from weft.engine.shape import Done, Job, Shape
+from weft.engine.windows import Times, Windows
+from weft.kernels.arrow import array_of
+from weft.kernels.state import Answered, FeedState
+from weft.log.bundle import Bundle
+from weft.share.nodes import Tap
+
+TIME = pa.timestamp("us", tz="UTC")
+
+
+@dataclass(slots=True)
+class Answers:
+    """What one step says, by query name."""
+
+    tables: dict[str, pa.Table] = field(default_factory=dict)
+    failed: dict[str, pa.Table] = field(default_factory=dict)  # aggregates on which an expression failed
+    windows: dict[str, int] = field(default_factory=dict)
+    written: tuple[Bundle, ...] = ()  # answers that lie in files of the answer log already
+
+    def without(self, stopped: Collection[str]) -> Answers:
+        """Without what these queries answered; what went wrong with them stays."""
+        if not stopped:
+            return self
+        tables = {name: table for name, table in self.tables.items() if name not in stopped}
+        windows = {name: count for name, count in self.windows.items() if name not in stopped}
+        written = tuple(bundle.without(stopped) for bundle in self.written)
+        return Answers(tables, self.failed, windows, written)
+
+    def add(self, more: Answers) -> None:
+        """What others say: of other queries, or of the same in files."""
+        self.tables |= more.tables
+        self.windows |= more.windows
+        self.written += more.written
+        for name, failed in more.failed.items():
+            both = [self.failed[name], failed] if name in self.failed else [failed]
+            self.failed[name] = pa.concat_tables(both, promote_options="default")
+
+    def count(self) -> dict[str, int]:
+        """How many rows each query answers with."""
+        counts = {name: table.num_rows for name, table in self.tables.items()}
+        for bundle in self.written:
+            for name in bundle.tables:
+                counts[name] = counts.get(name, 0) + bundle.rows(name)
+        return counts
+
+
+class Item(Protocol):
+    """The aggregates of one query's due windows, not yet shaped into its answer."""
+
+    @property
+    def shape(self) -> Shape: ...
+
+    def needed(self) -> pa.Table:
+        """What its answer is made of."""
+
+    def table(self) -> pa.Table:
+        """The windows, groups and aggregates as columns."""
+
+    def count_windows(self) -> int: ...
+
+
+@dataclass(slots=True)
+class Due:
+    """What a step is to say of one stream; where its cells lie in buckets, much of it is said already."""
+
+    items: Sequence[Item] = ()
+    late: Mapping[str, int] = field(default_factory=dict)
+    said: Answers = field(default_factory=Answers)
+
+
+@dataclass(frozen=True, slots=True)
+class Pending:
+    """The aggregates of one query's due windows, not yet shaped into its answer."""
+
+    shape: Shape
+    tap: Tap
+    windows: Windows
+    answered: Answered
+    state: FeedState
+    finals: Mapping[str, pa.Array]
+    failed: npt.NDArray[np.bool_] | None  # where an aggregate itself failed
+
+    def table(self, names: Container[str] | None = None) -> pa.Table:
+        """The windows, groups and aggregates as columns, or those of them that are named."""
+        columns: dict[str, pa.Array] = {}
+        for name, times in (("window_start", self.windows.starts), ("window_end", self.windows.ends)):
+            if names is None or name in names:
+                columns[name] = self._once(name, partial(self._bounds, times))
+        wanted = [(f"_k{at}", place) for at, place in enumerate(self.tap.keys)]
+        if any(names is None or name in names for name, _ in wanted):
+            keys = self._once("keys", lambda: self.state.keys(self.answered.group))
+            columns |= {name: keys[place] for name, place in wanted}
+        columns |= {name: made for name, made in self.finals.items() if names is None or name in names}
+        if self.failed is not None:
+            columns[FAILED] = pa.array(self.failed)
+        table = pa.table(columns)
+        return _with_empty(table, self.windows, self.tap) if self.tap.query.emit_empty else table
+
+    def _bounds(self, times: Times) -> pa.Array:
+        return _times(times.take(self.answered.window))
+
+    def _once(self, name: str, make: Callable[[], Any]) -> Any:
+        """What other queries on the same windows and groups may have made already."""
+        if name not in self.answered.made:
+            self.answered.made[name] = make()
+        return self.answered.made[name]
+
+    def needed(self) -> pa.Table:
+        """What its answer is made of."""
+        return self.table(None if self.tap.query.emit_empty else self.shape.needs)
+
+    def count_windows(self) -> int:
+        """How many windows hold a group."""
+        window = self.answered.window
+        return int(np.count_nonzero(window[1:] != window[:-1])) + 1 if len(window) else 0
+
+    def ends(self) -> Times:
+        """The ends of these windows."""
+        return self.windows.ends[np.unique(self.answered.window)]
+
+
+@dataclass(frozen=True, slots=True)
+class Met:
+    """Aggregates that buckets made, each of its own groups, brought together."""
+
+    shape: Shape
+    rows: pa.Table
+    windows: int
+
+    def needed(self) -> pa.Table:
+        return self.rows
+
+    def table(self) -> pa.Table:
+        return self.rows
+
+    def count_windows(self) -> int:
+        return self.windows
+
+
+def finish(pending: Sequence[Item], spark: Any) -> Answers:
+    """Shape all pending aggregates into answers; `spark` evaluates what the kernels cannot, in one job."""
+    answers = Answers()
+    tables = {id(item): item.needed() for item in pending if item.shape.compiled is None}
+    by_spark = [item for item in pending if id(item) in tables and tables[id(item)].num_rows]
+    done: dict[int, Done] = {}
+    if by_spark:
+        jobs = [Job(tables[id(item)], item.shape.named) for item in by_spark]
+        done = {id(item): made for item, made in zip(by_spark, spark(jobs), strict=True)}
+    for item in pending:
+        table, made = evaluated(item, done.get(id(item)), tables.get(id(item)))
+        if table.num_rows:
+            _add(answers, item, table, made)
+    return answers
+
+
+def evaluated(item: Item, done: Done | None = None, table: pa.Table | None = None) -> tuple[pa.Table, Done]:
+    """What an answer is made of, and its expressions over it; `done` where Spark evaluated them."""
+    table = item.needed() if table is None else table
+    if not table.num_rows:
+        return table, Done((), None)
+    return table, _with_failed(table, done or item.shape.evaluate(table))
+
+
+def _add(answers: Answers, item: Item, table: pa.Table, done: Done) -> None:
+    name = item.shape.query.name
+    answers.windows[name] = item.count_windows()
+    answer = item.shape.select(table, done)
+    if answer.num_rows:
+        answers.tables[name] = answer
+    if (failed := failed_rows(item, done)) is not None:
+        answers.failed[name] = failed
+
+
+def failed_rows(item: Item, done: Done) -> pa.Table | None:
+    """The aggregates on which an expression failed."""
+    if done.failed is None or not done.failed.any():
+        return None
+    failed = item.table().filter(pa.array(done.failed))
+    return failed.drop_columns([FAILED]) if FAILED in failed.column_names else failed
+
+
+FAILED = "_failed"  # marks the rows of which an aggregate itself failed
+
+
+def _with_failed(table: pa.Table, done: Done) -> Done:
+    if FAILED not in table.column_names:
+        return done
+    marked = table.column(FAILED).to_numpy()
+    return Done(done.columns, marked if done.failed is None else marked | done.failed)
+
+
+def _times(at: Times) -> pa.Array:
+    return array_of(at, type=TIME)
+
+
+def _with_empty(table: pa.Table, windows: Windows, tap: Tap) -> pa.Table:
+    """`table` with a row for each window that holds none: counts are zero, all else is null."""
+    present = table.column("window_end").cast(pa.int64()).to_numpy()
+    missing = ~np.isin(windows.ends, present)
+    empty: dict[str, pa.Array] = {
+        "window_start": _times(windows.starts[missing]),
+        "window_end": _times(windows.ends[missing]),
+    }
+    for final in tap.finals:
+        type_ = table.schema.field(final.name).type
+        zero = 0 if "count" in final.function else None
+        empty[final.name] = pa.array([zero] * int(missing.sum()), type_)
+    if FAILED in table.column_names:
+        empty[FAILED] = pa.array(np.zeros(int(missing.sum()), bool))
+    return pa.concat_tables([table, pa.table(empty)]).sort_by("window_end")

@@ -1,0 +1,196 @@
+"""What the driver asks of the buckets of a stream in a step, and how a bucket does it.
+
+    errand ─► its cells, cached or reloaded ─► fold its part of the batches ─► answer ─► files, and word
+
+A bucket reads the ingest log and writes into the directory of the answer log; that what it wrote counts is
+for the driver to record. What is cached is a cache: a bucket that finds nothing, or something of another
+moment, builds its cells from the last snapshot and the log.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+import pyarrow as pa
+
+from weft.engine.buckets import Share, is_cells, name_of
+from weft.engine.due import Pending, evaluated, failed_rows
+from weft.engine.feedtables import load_feeds, table_name
+from weft.engine.ingest import FeedKey, feed_key
+from weft.engine.step import StreamState
+from weft.engine.windows import Reach, Times
+from weft.kernels.state import FeedState
+from weft.log.bundle import Bundle, write_bundle
+from weft.log.home import Home
+from weft.log.ingest import IngestLog, IngestRecord
+from weft.log.snapshots import Snapshots
+from weft.share.nodes import StreamPlan
+from weft.times import Instant
+
+Feeds = dict[FeedKey, FeedState]
+
+
+@dataclass(frozen=True, slots=True)
+class Errand:
+    """One step of one stream, the same for all of its buckets."""
+
+    home: str
+    run: str  # names this run of the program: what is cached belongs to it alone
+    stream: str
+    buckets: int
+    floors: Mapping[str, Instant]
+    base: int | None  # the snapshot that a bucket without cached cells begins with; None: it folds the log
+    after: int  # the cells hold all batches up to this one
+    upto: int  # and are to hold those up to this one
+    before: Reach  # how far windows are answered
+    reach: Reach  # and how far they are to be
+    first: Instant | None
+    answers: str  # how the names of files with answers begin
+    snapshot: str | None = None  # how those with a snapshot begin, if one is asked for
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What a bucket has done. Its answers lie in files, under the names of their queries."""
+
+    bucket: int
+    answers: Bundle
+    unshaped: Bundle  # aggregates of queries whose answer takes all buckets, or Spark
+    failed: Bundle  # aggregates on which an expression failed
+    late: Mapping[str, int]
+    windows: Mapping[str, Times]  # by query the ends of the windows that hold a group
+    snapshot: Bundle
+    cells: int
+    nbytes: int
+    reloaded: bool
+
+
+class Cache(Protocol):
+    """Cells of buckets as they were after some batch, for who comes next on the same machine."""
+
+    def take(self, errand: Errand, bucket: int) -> Feeds | None:
+        """The cells as of batch `errand.after`, which are ours from now on; None if they are not there."""
+
+    def put(self, errand: Errand, bucket: int, feeds: Feeds) -> None:
+        """Keep the cells, as of batch `errand.upto`."""
+
+
+class Crew(Protocol):
+    """Those who do errands."""
+
+    buckets: int
+
+    def run(self, errand: Errand, plan: StreamPlan) -> Sequence[Told]:
+        """One word from each bucket, in their order; `plan` is another object only if it is another plan."""
+
+
+def run(errand: Errand, plan: StreamPlan, bucket: int, cache: Cache) -> Told:
+    """Do the part of a bucket."""
+    home, share = Home.look(errand.home), Share(bucket, errand.buckets)
+    log = IngestLog(home, errand.stream)
+    state = StreamState(plan, errand.floors)
+    state.reach = errand.before
+    cached = cache.take(errand, bucket)
+    if cached is None:
+        after = _reload(state, errand, share, home)
+        _fold(state, log, share, after, errand.after)
+    else:
+        state.take(cached, {})
+    late = _fold(state, log, share, errand.after, errand.upto)
+    due = state.due(errand.reach, errand.first)
+    shaped = _Shaped()
+    for item in due.items:
+        assert isinstance(item, Pending)
+        if share.answers(item.tap):
+            shaped.add(item)
+    written = {
+        kind: write_bundle(home.path / "answers", errand.answers, tables, "answers.data")
+        for kind, tables in shaped.tables.items()
+    }
+    state.reach = errand.reach
+    state.expire()
+    told = Told(
+        bucket=bucket,
+        **written,
+        late=late,
+        windows=shaped.windows,
+        snapshot=_save(state, errand, home, bucket),
+        cells=state.cells,
+        nbytes=state.nbytes,
+        reloaded=cached is None,
+    )
+    cache.put(errand, bucket, state.feeds)
+    return told
+
+
+@dataclass(slots=True)
+class _Shaped:
+    """What a bucket can say by itself, and what takes the others."""
+
+    tables: dict[str, dict[str, pa.Table]] = field(
+        default_factory=lambda: {"answers": {}, "unshaped": {}, "failed": {}}
+    )
+    windows: dict[str, Times] = field(default_factory=dict)
+
+    def add(self, item: Pending) -> None:
+        name, shape = item.shape.query.name, item.shape
+        self.windows[name] = item.ends()
+        if shape.compiled is None:
+            self.tables["unshaped"][name] = item.table()
+            return
+        table, done = evaluated(item)
+        if not table.num_rows:
+            return
+        if (failed := failed_rows(item, done)) is not None:
+            self.tables["failed"][name] = failed
+        if shape.limit is not None:  # the first of this bucket may be among the first of all
+            self.tables["unshaped"][name] = item.table().take(pa.array(shape.rows(table, done)))
+        elif (answer := shape.select(table, done)).num_rows:
+            self.tables["answers"][name] = answer
+
+
+def _reload(state: StreamState, errand: Errand, share: Share, home: Home) -> int:
+    """Bring the cells of a snapshot into a new state; gives the last batch that they hold."""
+    if errand.base is None:
+        return -1
+    snapshot = Snapshots(home).open(errand.base)
+    state.take(load_feeds(snapshot, errand.stream, share), {})
+    return int(snapshot.meta["positions"].get(errand.stream, -1))
+
+
+def _fold(state: StreamState, log: IngestLog, share: Share, after: int, upto: int) -> dict[str, int]:
+    """Take in the batches past `after`; gives the rows that came too late, by query."""
+    late: Counter[str] = Counter()
+    for number in range(after + 1, upto + 1):
+        record = log.find(number)
+        assert record is not None
+        late.update(_fold_one(state, log, record, share))
+    return dict(late)
+
+
+def _fold_one(state: StreamState, log: IngestLog, record: IngestRecord, share: Share) -> dict[str, int]:
+    described = record.meta["feeds"]
+    if record.meta["buckets"] == share.buckets:
+        mine = name_of(share.bucket)
+        return state.fold(log.load(record, mine), described) if mine in record.tables else {}
+    late = state.fold(load_cells(log, record), described, share.of)
+    return late if share.bucket == 0 else {}  # they are those of all buckets
+
+
+def load_cells(log: IngestLog, record: IngestRecord) -> pa.Table:
+    """The cells of a batch, those of all buckets together."""
+    names = [name for name in record.tables if is_cells(name)]
+    return pa.concat_tables([log.load(record, name) for name in names], promote_options="default")
+
+
+def _save(state: StreamState, errand: Errand, home: Home, bucket: int) -> Bundle:
+    if errand.snapshot is None:
+        return Bundle()
+    tables = {
+        table_name(errand.stream, at, bucket): state.feeds[feed_key(feed)].table()
+        for at, feed in enumerate(state.plan.feeds)
+    }
+    return write_bundle(home.path / "snapshots", errand.snapshot, tables, "snapshots.data")

@@ -1,0 +1,65 @@
+"""Level 1 on executors: each task makes cells of its rows and writes them into the ingest log, by bucket.
+
+    rows of a partition ─► cells ─► one file: bucket 0 | bucket 1 | ... | rows of standing filters
+
+No shuffle and nothing through the driver: a bucket reads its part of every file when it folds the batch. What
+a task that was given up has written is in no record, and is swept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pyarrow as pa
+
+from weft.engine import ingest
+from weft.engine.batch import STANDING
+from weft.engine.buckets import split
+from weft.engine.rowcells import row_cells, row_standing
+from weft.log.bundle import Bundle, write_bundle
+from weft.share.nodes import StreamPlan
+from weft.share.rowcolumns import key_layout
+from weft.times import Instant
+
+_AT_ONCE = 1_000_000  # rows that are aggregated together: bounds the memory of a task
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """What is to be done with the rows of a batch."""
+
+    directory: str  # of the ingest log of its stream
+    stem: str
+    buckets: int
+    watermark: Instant | None
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """What a task has written, and its rows counted by status."""
+
+    bundle: Bundle
+    totals: pa.Table
+
+
+def write_cells(batches: Iterable[pa.RecordBatch], order: Order, plan: StreamPlan) -> Iterator[Written]:
+    """Aggregate rows whose expressions Spark has evaluated; one file for each so many of them."""
+    for rows in _chunks(batches):
+        table = row_cells(rows, plan, order.watermark)
+        tables = split(ingest.cells(table), ingest.describe(plan, key_layout(plan)), order.buckets)
+        tables |= {f"{STANDING}{name}": found for name, found in row_standing(rows, plan).items()}
+        bundle = write_bundle(Path(order.directory), order.stem, tables, "ingest.data")
+        yield Written(bundle, ingest.totals(table))
+
+
+def _chunks(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.Table]:
+    held: list[pa.RecordBatch] = []
+    for batch in batches:
+        held.append(batch)
+        if sum(each.num_rows for each in held) >= _AT_ONCE:
+            yield pa.Table.from_batches(held)
+            held = []
+    if any(each.num_rows for each in held):
+        yield pa.Table.from_batches(held)

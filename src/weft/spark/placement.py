@@ -1,0 +1,42 @@
+"""Where the cells of a program are held: in the driver, on executors, or in the one until it is too much."""
+
+from __future__ import annotations
+
+from pyspark.sql import SparkSession
+
+from weft.engine.errands import Crew
+from weft.engine.runtime import Runtime
+from weft.spark.executors import SparkCrew
+
+DRIVER, EXECUTORS, AUTO = PLACEMENTS = ("driver", "executors", "auto")
+
+MOST_CELLS = (
+    20_000_000  # that the driver holds before `auto` moves them: about a gigabyte with two aggregates
+)
+
+
+class Placement:
+    """What was asked for, and what came of it. With `buckets` None there is one for each task at a time."""
+
+    def __init__(self, spark: SparkSession, asked: str, buckets: int | None) -> None:
+        self._spark, self._asked = spark, asked
+        self._buckets = buckets or max(1, spark.sparkContext.defaultParallelism)
+        self._crew: SparkCrew | None = None
+
+    def first(self) -> Crew | None:
+        """Who holds the cells at the start."""
+        return self._hire() if self._asked == EXECUTORS else None
+
+    def review(self, runtime: Runtime) -> None:
+        """Move the cells if there have come to be too many."""
+        if self._asked == AUTO and runtime.crew is None and runtime.cells > MOST_CELLS:
+            runtime.place(self._hire())
+
+    def close(self) -> None:
+        if self._crew is not None:
+            self._crew.close()
+
+    def _hire(self) -> SparkCrew:
+        if self._crew is None:
+            self._crew = SparkCrew(self._spark, self._buckets)
+        return self._crew

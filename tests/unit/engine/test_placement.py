@@ -1,0 +1,115 @@
+"""Cells in buckets, in one place, and moved from one to the other: the answers are the same."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.unit.engine.bench import Bench, Row, row
+from tests.unit.engine.crew import LocalCrew
+from weft.engine import runtime
+from weft.engine.buckets import Share, places
+
+pytestmark = pytest.mark.together
+
+PROGRAM = """
+CREATE QUERY n AS SELECT sym, window_end, COUNT(*) AS n, SUM(qty) AS q, MIN(price) AS p
+  FROM trades [RANGE 6 SECONDS SLIDE 2 SECONDS] GROUP BY sym;
+CREATE QUERY fine AS SELECT sym, note, window_end, MAX(qty) AS q
+  FROM trades [RANGE 4 SECONDS] GROUP BY sym, note HAVING MAX(qty) > 3;
+CREATE QUERY all_of_them AS SELECT window_end, COUNT(*) AS n FROM trades [RANGE 5 SECONDS] EMIT EMPTY;
+CREATE QUERY notes AS SELECT note, window_end, COUNT(DISTINCT sym) AS n
+  FROM trades [RANGE 4 SECONDS] GROUP BY note;
+CREATE QUERY different AS SELECT window_end, COUNT(DISTINCT sym) AS n FROM trades [RANGE 4 SECONDS];
+CREATE QUERY best AS SELECT sym, window_end, SUM(qty) AS q FROM trades [RANGE 4 SECONDS]
+  GROUP BY sym ORDER BY q DESC LIMIT 2;
+CREATE QUERY ratio AS SELECT sym, window_end, SUM(qty) DIV (COUNT(*) - 2) AS r
+  FROM trades [RANGE 4 SECONDS] GROUP BY sym;
+CREATE QUERY standing AS SELECT sym, qty FROM trades WHERE qty > 7;
+"""
+QUERIES = ("n", "fine", "all_of_them", "notes", "different", "best", "ratio", "standing")
+
+
+def batches(seed: int, count: int) -> Iterator[list[Row]]:
+    rng = random.Random(seed)
+    for at in range(count):
+        yield [
+            row(
+                f"s{rng.randrange(9)}",
+                rng.random(),
+                rng.randrange(10),
+                rng.choice("xyz"),
+                3 * at + 5 * rng.random(),
+            )
+            for _ in range(rng.randrange(1, 12))
+        ]
+
+
+def said(bench: Bench) -> dict[str, list[dict[str, object]]]:
+    bench.drain()
+    bench.deliver()
+    found = {name: bench.answers(name) for name in QUERIES}
+    return found | {"dead": bench.dead("ratio@1")}
+
+
+def counted(bench: Bench) -> dict[str, object]:
+    return dict(bench.runtime.tally.to_json())
+
+
+def run(path: Path, placements: list[int], seed: int, forgets: float = 0.3) -> tuple[object, object]:
+    """Each placement for two batches, moved to while it runs or, every second time, by a start anew."""
+    given_rows = batches(seed, 2 * len(placements))
+    bench: Bench | None = None
+    for at, buckets in enumerate(placements):
+        Bench.buckets = buckets
+        if bench is not None and at % 2:
+            bench.runtime.place(LocalCrew(buckets, forgets) if buckets else None)
+        else:
+            if bench is not None:
+                bench.close()
+            bench = Bench(path, PROGRAM)
+        for _ in range(2):
+            bench.ingest(*next(given_rows))
+            bench.step()
+    assert bench is not None
+    try:
+        return said(bench), counted(bench)
+    finally:
+        bench.close()
+
+
+@settings(max_examples=25, deadline=None)
+@given(
+    placements=st.lists(st.sampled_from([0, 1, 2, 5]), min_size=1, max_size=4),
+    seed=st.integers(0, 1000),
+    every=st.sampled_from([1, 3, 50]),
+)
+def test_answers_do_not_depend_on_where_the_cells_are(
+    tmp_path_factory: pytest.TempPathFactory, placements: list[int], seed: int, every: int
+) -> None:
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(Bench, "buckets", 0)
+        patched.setattr(runtime, "SNAPSHOT_EVERY", every)
+        moved = run(tmp_path_factory.mktemp("moved"), placements, seed)
+        still = run(tmp_path_factory.mktemp("still"), [0] * len(placements), seed)
+    assert moved == still
+
+
+def test_every_group_lives_in_one_bucket() -> None:
+    keys = [pa.array([f"k{at}" for at in range(1000)]), pa.array(np.arange(1000) % 7)]
+    found = [Share(bucket, 5).holds((False, ("a", "b")), keys, 1000) for bucket in range(5)]
+    assert np.sum(found, axis=0).tolist() == [1] * 1000
+    assert min(int(mine.sum()) for mine in found) > 100
+
+
+def test_what_is_counted_distinct_lives_with_its_group() -> None:
+    groups, values = pa.array([f"k{at % 10}" for at in range(100)]), pa.array(range(100))
+    own = places((False, ("k",)), [groups], 100, 4)
+    assert places((True, ("k", "x")), [groups, values], 100, 4).tolist() == own.tolist()
