@@ -20,6 +20,7 @@ from random import Random
 import pyarrow as pa
 
 from tests.properties.programs import Scenario, as_case, disagreements, run, scenario
+from weft.spark.executors import SparkCrew
 from weft.spark.replay import Replay
 from weft.spark.session import build_session
 
@@ -32,7 +33,8 @@ def main() -> int:
     asked = arguments()
     spark = build_session("local[2]", {"spark.sql.shuffle.partitions": "2"})
     try:
-        return campaign(asked, lambda made: judge(spark, made))
+        crew = SparkCrew(spark, asked.buckets) if asked.buckets else None
+        return campaign(asked, lambda made: judge(spark, made, crew))
     finally:
         spark.stop()
 
@@ -45,6 +47,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--per-program", type=int, default=20)
     parser.add_argument("--rows", type=int, default=120)
+    parser.add_argument("--buckets", type=int, default=0, help="on executors, in so many buckets")
     parser.add_argument("--out", type=Path, default=Path("build/found"), help="where failures are left")
     return parser.parse_args()
 
@@ -66,10 +69,10 @@ def campaign(asked: argparse.Namespace, judged: Judge) -> int:
     return 1 if failed else 0
 
 
-def judge(spark, made: Scenario) -> Wrong:
+def judge(spark, made: Scenario, crew: SparkCrew | None = None) -> Wrong:
     """The queries that differ, each with how; all of them when the program does not run at all."""
     with tempfile.TemporaryDirectory() as home:
-        adapter = Replay(spark, Path(home))
+        adapter = Replay(spark, Path(home), crew)
         try:
             return disagreements(made, run(made, adapter))
         except Exception:

@@ -32,6 +32,8 @@ from weft.times import Instant
 
 Feeds = dict[FeedKey, FeedState]
 
+ANSWERS, UNSHAPED, FAILED = "answers:", "unshaped:", "failed:"  # begin the names of tables that buckets write
+
 
 @dataclass(frozen=True, slots=True)
 class Errand:
@@ -106,15 +108,14 @@ def run(errand: Errand, plan: StreamPlan, bucket: int, cache: Cache) -> Told:
         assert isinstance(item, Pending)
         if share.answers(item.tap):
             shaped.add(item)
-    written = {
-        kind: write_bundle(home.path / "answers", errand.answers, tables, "answers.data")
-        for kind, tables in shaped.tables.items()
-    }
+    written = write_bundle(home.path / "answers", errand.answers, shaped.tables, "answers.data")
     state.reach = errand.reach
     state.expire()
     told = Told(
         bucket=bucket,
-        **written,
+        answers=written.under(ANSWERS),
+        unshaped=written.under(UNSHAPED),
+        failed=written.under(FAILED),
         late=late,
         windows=shaped.windows,
         snapshot=_save(state, errand, home, bucket),
@@ -130,26 +131,24 @@ def run(errand: Errand, plan: StreamPlan, bucket: int, cache: Cache) -> Told:
 class _Shaped:
     """What a bucket can say by itself, and what takes the others."""
 
-    tables: dict[str, dict[str, pa.Table]] = field(
-        default_factory=lambda: {"answers": {}, "unshaped": {}, "failed": {}}
-    )
+    tables: dict[str, pa.Table] = field(default_factory=dict)
     windows: dict[str, Times] = field(default_factory=dict)
 
     def add(self, item: Pending) -> None:
         name, shape = item.shape.query.name, item.shape
         self.windows[name] = item.ends()
         if shape.compiled is None:
-            self.tables["unshaped"][name] = item.table()
+            self.tables[UNSHAPED + name] = item.table()
             return
         table, done = evaluated(item)
         if not table.num_rows:
             return
         if (failed := failed_rows(item, done)) is not None:
-            self.tables["failed"][name] = failed
+            self.tables[FAILED + name] = failed
         if shape.limit is not None:  # the first of this bucket may be among the first of all
-            self.tables["unshaped"][name] = item.table().take(pa.array(shape.rows(table, done)))
+            self.tables[UNSHAPED + name] = item.table().take(pa.array(shape.rows(table, done)))
         elif (answer := shape.select(table, done)).num_rows:
-            self.tables["answers"][name] = answer
+            self.tables[ANSWERS + name] = answer
 
 
 def _reload(state: StreamState, errand: Errand, share: Share, home: Home) -> int:

@@ -52,6 +52,11 @@ class Bundle:
         """The same without some of its tables."""
         return Bundle(self.files, {name: at for name, at in self.tables.items() if name not in names})
 
+    def under(self, start: str) -> Bundle:
+        """Its tables whose names begin so, by the rest of their names."""
+        found = {name: at for name, at in self.tables.items() if name.startswith(start)}
+        return Bundle(self.files, found).renamed(lambda name: name.removeprefix(start))
+
     def renamed(self, name: Callable[[str], str]) -> Bundle:
         return Bundle(self.files, {name(old): pieces for old, pieces in self.tables.items()})
 

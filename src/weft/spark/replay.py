@@ -10,6 +10,7 @@ from pathlib import Path
 import pyarrow as pa
 from pyspark.sql import SparkSession
 
+from weft.engine.errands import Crew
 from weft.engine.runtime import Runtime
 from weft.kernels.arrow import arrow_type
 from weft.lang.parse import parse_program
@@ -29,14 +30,14 @@ class Replay:
 
     strict_types = True  # its columns have exactly the types that the plan tells
 
-    def __init__(self, spark: SparkSession, home: Path) -> None:
-        self.spark, self.home = spark, home
+    def __init__(self, spark: SparkSession, home: Path, crew: Crew | None = None) -> None:
+        self.spark, self.home, self._crew = spark, home, crew
 
     def start(self, program: str) -> None:
         """Open the program on the home; again after `stop`, it goes on where it was."""
         self._bound = bind_with_spark(self.spark, parse_program(program))
         self._opened = Home.open(self.home)
-        self.runtime = Runtime(self._opened, self._bound, lambda jobs: finish(self.spark, jobs))
+        self.runtime = Runtime(self._opened, self._bound, lambda jobs: finish(self.spark, jobs), self._crew)
         self._ingests = {one.name: Ingest(self.spark, self.runtime, one) for one in self._bound.streams}
         self._keys: dict[str, str] = {}  # also of queries that have stopped
         self._note_keys()
@@ -82,7 +83,7 @@ class Replay:
     def _read(self, key: str) -> pa.Table | None:
         log = self.runtime.answers
         found = [table for record in log.records() if (table := log.read(record, key)) is not None]
-        return pa.concat_tables(found) if found else None
+        return pa.concat_tables(found, promote_options="default") if found else None
 
     def _nothing(self, name: str) -> pa.Table:
         query = next(query for query in self._bound.queries if query.name == name)
