@@ -24,6 +24,7 @@ from weft.engine.mapside import Order, Written, write_cells
 from weft.errors import RunError
 from weft.share.nodes import StreamPlan
 from weft.spark.complaints import SPARK_ERRORS, complaint
+from weft.spark.shipping import ship
 
 Batches = Iterable[pa.RecordBatch]
 
@@ -36,6 +37,7 @@ class SparkCrew:
 
     def __init__(self, spark: SparkSession, buckets: int) -> None:
         self.spark, self.buckets = spark, buckets
+        ship(spark)
         self._sent: list[tuple[StreamPlan, _Sent]] = []
         self._anchor = spark.range(0, buckets, 1, buckets).persist()
         self._check()

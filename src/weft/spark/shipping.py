@@ -1,0 +1,36 @@
+"""weft for the workers of a cluster: its code, and that of what it is built on, goes with the job.
+
+numpy and pyarrow have parts in C and must be where the workers' Python is; Spark needs them there anyway.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import tempfile
+import zipfile
+from pathlib import Path
+
+from pyspark.sql import SparkSession
+
+PACKAGES = ("weft", "sqlglot")  # plain Python
+
+
+def ship(spark: SparkSession) -> None:
+    """Send the packages to all executors, now and later; with a local master workers have them already."""
+    if str(spark.sparkContext.master).startswith("local"):
+        return
+    path = Path(tempfile.mkdtemp(prefix="weft-ship-")) / "weft.zip"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name in PACKAGES:
+            _add(archive, name)
+    spark.sparkContext.addPyFile(str(path))
+
+
+def _add(archive: zipfile.ZipFile, package: str) -> None:
+    found = importlib.util.find_spec(package)
+    assert found is not None
+    assert found.origin is not None
+    root = Path(found.origin).parent
+    for path in sorted(root.rglob("*")):
+        if path.is_file() and "__pycache__" not in path.parts:
+            archive.write(path, Path(package) / path.relative_to(root))
