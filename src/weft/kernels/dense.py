@@ -70,7 +70,7 @@ class Dense:
 
     def _rows_of(self, starts: Ints) -> Ints:
         """The rows of the slices, made where there is none yet."""
-        wanted, inverse = np.unique(starts, return_inverse=True)
+        wanted = np.unique(starts)
         live = self.starts()
         places = np.searchsorted(live, wanted)
         known = np.zeros(len(wanted), bool)
@@ -79,7 +79,7 @@ class Dense:
         if not bool(known.all()):
             self._insert(wanted[~known], places[~known])
             places = np.searchsorted(self.starts(), wanted)
-        rows: Ints = (places + self._head)[inverse]
+        rows: Ints = (places + self._head)[np.searchsorted(wanted, starts)]
         return rows
 
     def _insert(self, starts: Ints, places: Ints) -> None:

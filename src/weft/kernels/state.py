@@ -28,6 +28,7 @@ from weft.kernels.orders import Recode
 from weft.kernels.sparse import Sparse
 
 _SMALL = 1 << 16  # matrices up to so many places are dense however empty
+_LARGE = 1 << 22  # matrices beyond so many places must be well filled
 _META = b"weft.state"
 _RAW = "raw"  # the part names of a stored column: raw, raw1, raw2, ...
 _REMEMBERED = 1 << 26  # bytes of selections kept within a step
@@ -110,7 +111,7 @@ class FeedState:
         for spec in columns:
             if spec not in self._slots:
                 self._add_slot(spec)
-        times = len(np.union1d(self._store.starts(), slices))
+        times = len(np.union1d(self._store.starts(), np.unique(slices)))
         self._choose_store(times, len(self.groups), self._store.count + len(slices))
         self._store.widen(self._widths, len(self.groups))
 
@@ -194,6 +195,9 @@ class FeedState:
 
     def expire(self, before: int) -> None:
         """Drop the cells of slices that start before; then groups without cells, once they are the most."""
+        starts = self._store.starts()
+        if not len(starts) or int(starts[0]) >= before:
+            return
         self._forget()
         self._store.expire(before)
         present = self._store.present()
@@ -270,12 +274,16 @@ class FeedState:
         self._read_plans.clear()
 
     def _choose_store(self, times: int, groups: int, cells: int) -> None:
-        """Dense where at least every 16th place is filled, sparse below; back only when every 4th is."""
+        """Dense where at least every 16th place is filled, sparse below; back only when every 4th is.
+
+        Where that would take much memory, every third and every second.
+        """
         places = times * groups
+        fewest, back = (16, 4) if places <= _LARGE else (3, 2)
         dense = isinstance(self._store, Dense)
-        if dense and places > max(_SMALL, 16 * cells):
+        if dense and places > max(_SMALL, fewest * cells):
             self._move_to(Sparse())
-        elif not dense and places <= max(_SMALL // 2, 4 * cells):
+        elif not dense and places <= max(_SMALL // 2, back * cells):
             self._move_to(Dense())
 
     def _move_to(self, store: Store) -> None:
@@ -349,18 +357,28 @@ def _distinct(
     slices: Ints, groups: Ints, writes: Mapping[Kind, tuple[Ints, Arrays]]
 ) -> tuple[Ints, Ints, Mapping[Kind, tuple[Ints, Arrays]]]:
     """The same cells with those of one slice and group combined."""
-    _, rows = np.unique(slices, return_inverse=True)
+    rows = np.searchsorted(np.unique(slices), slices)
     cell = rows * (int(groups.max()) + 1) + groups
+    if _are_distinct(cell):
+        return slices, groups, writes
     order = np.argsort(cell, kind="stable")
     ordered = cell[order]
     runs = np.flatnonzero(np.diff(ordered, prepend=-1))
-    if len(runs) == len(cell):
-        return slices, groups, writes
     combined: dict[Kind, tuple[Ints, Arrays]] = {}
     for kind, (comps, arrays) in writes.items():
         combined[kind] = comps, combine_runs(kind, tuple(array[:, order] for array in arrays), runs)
     first = order[runs]
     return slices[first], groups[first], combined
+
+
+def _are_distinct(numbers: Ints) -> bool:
+    """Whether no number, none negative, is there twice: by a flag for each where they lie close together."""
+    most = int(numbers.max()) + 1
+    if most > 16 * len(numbers) + 1024:
+        return len(np.unique(numbers)) == len(numbers)
+    met = np.zeros(most, bool)
+    met[numbers] = True
+    return int(np.count_nonzero(met)) == len(numbers)
 
 
 def _without_mark(writes: Mapping[Kind, tuple[Ints, Arrays]]) -> dict[Kind, tuple[Ints, Arrays]]:
