@@ -113,6 +113,13 @@ def _halve_runs(kind: Kind, arrays: Arrays, lengths: Ints) -> tuple[Arrays, Ints
     return halved, (lengths + 1) // 2
 
 
+def distinct(values: Ints) -> Ints:
+    """The distinct values, ascending; at once where all are the same, as the slices of a batch often are."""
+    if len(values) and bool((values == values[0]).all()):
+        return values[:1].copy()
+    return np.unique(values)
+
+
 def enlarged(array: Column, shape: tuple[int, ...], fill: float | int, used: int) -> Column:
     """A larger array with the first `used` positions (axis 1) of `array` in its corner, `fill` around them.
 

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from weft.kernels.cells import HERE, Cells, Selection, Writes, new_bank, new_banks, nothing
-from weft.kernels.combine import SUM, Arrays, Bools, Ints, Kind, more_positions
+from weft.kernels.combine import SUM, Arrays, Bools, Ints, Kind, distinct, more_positions
 from weft.kernels.orders import Recode
 from weft.kernels.prefix import Prefix
 
@@ -70,7 +70,7 @@ class Dense:
 
     def _rows_of(self, starts: Ints) -> Ints:
         """The rows of the slices, made where there is none yet."""
-        wanted = np.unique(starts)
+        wanted = distinct(starts)
         live = self.starts()
         places = np.searchsorted(live, wanted)
         known = np.zeros(len(wanted), bool)

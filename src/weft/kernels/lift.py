@@ -19,7 +19,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from weft.kernels.arrow import array_of, numbers, valid_of
-from weft.kernels.combine import Bools, Column, Ints
+from weft.kernels.combine import Bools, Column, Ints, distinct
 from weft.kernels.decimals import from_limbs, limbs, to_decimal, wide_parts
 from weft.kernels.orders import Order, Ranked, order_of
 
@@ -225,7 +225,7 @@ def _pair(rows: Rows, greatest: bool, by: str, value: str, chosen: Chosen) -> Pa
 
 def _numbered(slices: Ints, keys: Sequence[pa.Array]) -> Ints:
     """A number for each row, the same for rows of equal slice and keys; null and NaN are keys like others."""
-    cells = np.unique(slices, return_inverse=True)[1]
+    cells = np.searchsorted(distinct(slices), slices)
     for key in keys:
         encoded = _hashable(key).dictionary_encode(null_encoding="encode")
         cells = cells * len(encoded.dictionary) + encoded.indices.to_numpy()

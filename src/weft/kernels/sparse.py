@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from weft.kernels.cells import HERE, NOWHERE, Cells, Selection, Writes, new_bank, new_banks, nothing
-from weft.kernels.combine import SUM, Arrays, Bools, Ints, Kind, combine_runs
+from weft.kernels.combine import SUM, Arrays, Bools, Ints, Kind, combine_runs, distinct
 from weft.kernels.orders import Recode
 
 Small = npt.NDArray[np.int32]
@@ -62,7 +62,7 @@ class Sparse:
                 bank.append(len(self._group) - bank.size)
 
     def fold(self, starts: Ints, groups: Ints, writes: Writes) -> None:
-        times = np.union1d(self._times, np.unique(starts))
+        times = np.union1d(self._times, distinct(starts))
         if len(times) != len(self._times):
             self._slice = np.searchsorted(times, self._times).astype(np.int32)[self._slice]
             self._times = times

@@ -21,7 +21,7 @@ from weft.errors import Bug
 from weft.kernels.arrow import arrow_type, whole
 from weft.kernels.cells import NOWHERE, Cells, Selection, Store, nothing
 from weft.kernels.columns import Codes, ColumnSpec, Layout, Parts, Values, is_coded, layout, lift
-from weft.kernels.combine import KINDS, SUM, Arrays, Ints, Kind, combine_runs
+from weft.kernels.combine import KINDS, SUM, Arrays, Ints, Kind, combine_runs, distinct
 from weft.kernels.dense import Dense
 from weft.kernels.groups import GroupIndex
 from weft.kernels.orders import Recode
@@ -111,7 +111,7 @@ class FeedState:
         for spec in columns:
             if spec not in self._slots:
                 self._add_slot(spec)
-        times = len(np.union1d(self._store.starts(), np.unique(slices)))
+        times = len(np.union1d(self._store.starts(), distinct(slices)))
         self._choose_store(times, len(self.groups), self._store.count + len(slices))
         self._store.widen(self._widths, len(self.groups))
 
@@ -357,7 +357,7 @@ def _distinct(
     slices: Ints, groups: Ints, writes: Mapping[Kind, tuple[Ints, Arrays]]
 ) -> tuple[Ints, Ints, Mapping[Kind, tuple[Ints, Arrays]]]:
     """The same cells with those of one slice and group combined."""
-    rows = np.searchsorted(np.unique(slices), slices)
+    rows = np.searchsorted(distinct(slices), slices)
     cell = rows * (int(groups.max()) + 1) + groups
     if _are_distinct(cell):
         return slices, groups, writes
