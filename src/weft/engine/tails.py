@@ -14,6 +14,7 @@ import gzip
 from collections.abc import Callable
 from typing import Any, Protocol
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
@@ -21,6 +22,8 @@ from weft.engine.footer import MAGIC, Frame, frame, join_footer, moved_row_group
 
 MOST_ROW_GROUPS = 64  # beyond this many, footer and reading cost more than encoding all rows anew
 WHOLE_ROW_GROUP = 131_072  # rows: no use in joining row groups of this size
+SMALL_ROW_GROUP = WHOLE_ROW_GROUP // 4  # of which it pays to make larger ones
+_SAMPLE = 512  # rows that tell whether a column repeats itself
 
 
 class Tail(Protocol):
@@ -80,19 +83,38 @@ class ParquetTail:
         self._rows += rows
 
     def compact(self) -> None:
-        if len(self._groups) > 1 + self._rows // WHOLE_ROW_GROUP:
+        if len(self._groups) > 1 + self._rows // SMALL_ROW_GROUP:
             table = pq.ParquetFile(pa.BufferReader(b"".join(self.chunks()))).read()
             self._clear()
             self.add(table)
 
     def _encode(self, table: Any) -> bytes:
         out = pa.BufferOutputStream()
-        pq.write_table(table, out, compression=self._compression, row_group_size=WHOLE_ROW_GROUP)
+        repeating = _repeating(table)
+        pq.write_table(
+            table,
+            out,
+            compression=self._compression,
+            row_group_size=WHOLE_ROW_GROUP,
+            use_dictionary=repeating,
+        )
         return bytes(out.getvalue())
 
     def chunks(self) -> list[bytes]:
         assert self._frame is not None, "a tail without rows"
         return [*self._data, join_footer(self._frame, self._groups, self._rows)]
+
+
+def _repeating(table: Any) -> list[str] | bool:
+    """The columns worth a dictionary: it costs three times as much as the rest where most values are new.
+
+    Few rows are not worth the question.
+    """
+    if table.num_rows < 8 * _SAMPLE:
+        return True
+    sample = table.take(np.linspace(0, table.num_rows - 1, _SAMPLE, dtype=np.int64))
+    flat = [name for name in table.column_names if not pa.types.is_nested(table.schema.field(name).type)]
+    return [name for name in flat if len(sample.column(name).unique()) <= _SAMPLE // 4]
 
 
 class TextTail:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import duckdb
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
@@ -221,3 +222,31 @@ def test_a_large_table_is_cut_into_row_groups() -> None:
     assert [found.row_group(at).num_rows for at in range(2)] == [tails.WHOLE_ROW_GROUP, 10]
     tail.compact()
     assert pc.sum(read(tail).column("a")).as_py() == sum(range(tails.WHOLE_ROW_GROUP + 10))
+
+
+def test_only_columns_that_repeat_themselves_get_a_dictionary() -> None:
+    rows = 20_000
+    table = pa.table(
+        {
+            "same": pa.array(np.zeros(rows, np.int64)),
+            "few": pa.array([f"s{at % 50}" for at in range(rows)]),
+            "new": pa.array(np.arange(rows) / 7),
+            "listed": pa.array([[at] for at in range(rows)], pa.list_(pa.field("element", pa.int64()))),
+        }
+    )
+    tail = ParquetTail("snappy")
+    tail.add(table)
+    group = pq.read_metadata(pa.BufferReader(b"".join(tail.chunks()))).row_group(0)
+    columns = [group.column(at) for at in range(group.num_columns)]
+    assert [column.has_dictionary_page for column in columns] == [True, True, False, False]
+    assert read(tail).equals(table)
+
+
+def test_row_groups_of_fair_size_are_left_as_they_are() -> None:
+    """Each flush of a busy query is one: to encode them again would cost as much as all there was."""
+    tail = ParquetTail("snappy")
+    for at in range(10):
+        tail.add(pa.table({"a": pa.array(np.full(tails.SMALL_ROW_GROUP, at))}))
+    before = tail.chunks()
+    tail.compact()
+    assert tail.chunks() == before
