@@ -153,9 +153,7 @@ def folds(
 
     Slices before `since` are left out: no window that is still to be answered holds them.
     """
-    by_root = {
-        root: table.filter(pc.equal(table.column("feed"), root)) for root in {d["root"] for d in described}
-    }
+    by_root = {root: _of_root(table, root) for root in {d["root"] for d in described}}
     made = []
     for key, texts in wanted.items():
         for feed, partials in providers(described, key, texts):
@@ -165,6 +163,11 @@ def folds(
                 rows = rows.filter(pa.array(slices >= since[key]))
             made.append((key, _fold(rows, feed, key, partials)))
     return made
+
+
+def _of_root(table: pa.Table, root: int) -> pa.Table:
+    mine = pc.equal(table.column("feed"), root)
+    return table if pc.all(mine).as_py() else table.filter(mine)
 
 
 def _fold(rows: pa.Table, feed: dict[str, Any], key: FeedKey, partials: list[dict[str, Any]]) -> Fold:

@@ -23,6 +23,8 @@ Bools = npt.NDArray[np.bool_]
 Column = npt.NDArray[Any]
 Arrays = tuple[Column, ...]
 
+_MANY = 4096
+
 GREATEST = int(np.iinfo(np.int64).max)  # the code of what is absent; no value is ever coded so
 LEAST = int(np.iinfo(np.int64).min)  # the code of a null that takes part, in `val` of MIN_BY and its like
 
@@ -116,7 +118,9 @@ def _halve_runs(kind: Kind, arrays: Arrays, lengths: Ints) -> tuple[Arrays, Ints
 
 
 def distinct(values: Ints) -> Ints:
-    """The distinct values, ascending, where they are few: Arrow finds them at a tenth of numpy's price."""
+    """The distinct values, ascending. Few ones among many are found by Arrow, at a tenth of numpy's price."""
+    if len(values) < _MANY:
+        return np.unique(values)
     found: Ints = np.sort(pc.unique(pa.array(values)).to_numpy())
     return found
 

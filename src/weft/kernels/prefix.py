@@ -14,6 +14,7 @@ import numpy as np
 from weft.kernels.arrow import all_true
 from weft.kernels.combine import SUM, Arrays, Column, Ints, Kind, enlarged, more_groups, more_positions
 
+_MANY = 4096  # cells
 _AT_ONCE = 1 << 22  # elements of a temporary that is built for all components together
 
 
@@ -76,11 +77,20 @@ class Prefix:
         (values,) = arrays
         late = rows < self.settled
         if not late.any():
-            self.sums[comps[:, None], rows + 1, groups] += values
+            self._add(rows, groups, comps, values)
             return
         if not all_true(late):
-            self.sums[comps[:, None], rows[~late] + 1, groups[~late]] += values[:, ~late]
+            self._add(rows[~late], groups[~late], comps, values[:, ~late])
         self._add_late(rows[late], groups[late], comps, values[:, late])
+
+    def _add(self, rows: Ints, groups: Ints, comps: Ints, values: Ints) -> None:
+        """Add to values that are not summed yet; many by one place for all components, which is faster."""
+        if len(rows) < _MANY or not self.sums.flags.c_contiguous:
+            self.sums[comps[:, None], rows + 1, groups] += values
+            return
+        places = (rows + 1) * self.sums.shape[2] + groups
+        for comp, more in zip(comps.tolist(), values):
+            self.sums[comp].reshape(-1)[places] += more
 
     def _add_late(self, rows: Ints, groups: Ints, comps: Ints, values: Ints) -> None:
         """Add to sums that are settled: to that of each row, and to all behind it."""
