@@ -1,73 +1,93 @@
-"""`python -m benchmarks [question ...]`: measure, print, keep results beside their command."""
+"""`python -m benchmarks [question ...]`: race, print, keep results beside their command."""
 
 from __future__ import annotations
 
-import importlib
+import json
 import shlex
 import sys
+import tempfile
 from pathlib import Path
 
 import click
 import pyspark
 
+from benchmarks import contestants, flink_home, latency
 from benchmarks.measure import machine, show
-from benchmarks.settings import Settings
+from benchmarks.race import Result, Settings, race
+from benchmarks.workloads import Sizes, all_workloads
 from weft.spark.session import build_session
 
-QUESTIONS = ("hundred", "thousand", "sliding", "latency")
 HERE = Path(__file__).parent
+QUESTIONS = (*all_workloads(Sizes()), "latency")
 
 
 @click.command()
 @click.argument("questions", nargs=-1, type=click.Choice(QUESTIONS))
-@click.option("--rows", default=10_000_000, show_default=True, help="rows of input")
-@click.option("--files", default=10, show_default=True, help="files of input; each is a batch")
-@click.option("--warm", default=1, show_default=True, help="unmeasured runs before")
-@click.option("--repeat", default=1, show_default=True, help="measured runs; their median counts")
+@click.option("--rows", default=Sizes().rows, show_default=True, help="rows of input")
+@click.option("--files", default=Sizes().files, show_default=True, help="files of input; each is a batch")
+@click.option("--repeat", default=3, show_default=True, help="warm runs; their median counts")
+@click.option("--only", multiple=True, type=click.Choice(list(contestants.NAMES)), help="contestants")
+@click.option("--workload", "names", multiple=True, help="just these of the questions' workloads")
+@click.option("--check/--no-check", default=True, show_default=True, help="compare all answers")
 @click.option("--batches", default=500, show_default=True, help="batches of the latency question")
-@click.option("--native-60", default=2, show_default=True, help="files for window() 60 s / 1 s")
-@click.option("--native-600", default=1, show_default=True, help="files for window() 600 s / 1 s")
-@click.option("--master", default="local[*]", show_default=True, help="Spark master")
-@click.option("--memory", default="3g", show_default=True, help="driver memory")
-@click.option(
-    "--data", type=click.Path(path_type=Path), default=HERE / "data", help="where the input files are kept"
-)
-@click.option("--save", is_flag=True, help="write the reports to benchmarks/results")
+@click.option("--memory", default="3g", show_default=True, help="of each JVM")
+@click.option("--flink", type=click.Path(path_type=Path), default=flink_home.DEFAULT, show_default=True)
+@click.option("--data", type=click.Path(path_type=Path), default=HERE / "data", help="where input is kept")
+@click.option("--scratch", type=click.Path(path_type=Path), help="where answers are written, and removed")
+@click.option("--save", is_flag=True, help="keep the results in benchmarks/results")
 def main(
     questions: tuple[str, ...],
     rows: int,
     files: int,
-    warm: int,
     repeat: int,
+    only: tuple[str, ...],
+    names: tuple[str, ...],
+    check: bool,
     batches: int,
-    native_60: int,
-    native_600: int,
-    master: str,
     memory: str,
+    flink: Path,
     data: Path,
+    scratch: Path | None,
     save: bool,
 ) -> None:
-    """Ask the QUESTIONS (all of them by default), both sides in this one process."""
-    spark = build_session(master, {"spark.driver.memory": memory})
-    parts = {60: native_60, 600: native_600}
-    settings = Settings(spark, data.absolute(), rows, files, warm, repeat, batches, parts)
+    """Race all contestants over the QUESTIONS, all of them by default."""
+    sizes = Sizes(rows, files)
+    with tempfile.TemporaryDirectory(prefix="weft-bench-", dir=scratch) as place:
+        settings = Settings(
+            sizes, data.absolute(), Path(place), flink, repeat, memory, check, frozenset(only)
+        )
+        for question in questions or QUESTIONS:
+            if question == "latency":
+                _ask_latency(batches, memory, save)
+                continue
+            for workload in all_workloads(sizes)[question]:
+                if names and workload.name not in names:
+                    continue
+                click.echo(f"{workload.name}: {workload.title}")
+                result = race(workload, settings, click.echo)
+                if save:
+                    _keep(result)
+
+
+def _ask_latency(batches: int, memory: str, save: bool) -> None:
+    spark = build_session("local[*]", {"spark.driver.memory": memory})
     try:
-        for name in questions or QUESTIONS:
-            before = machine()
-            report = importlib.import_module(f"benchmarks.{name}").ask(settings)
-            text = f"{show(report)}\n\n{before}, pyspark {pyspark.__version__}\n"
-            click.echo(text)
-            if save:
-                _keep(name, text)
+        before = machine()
+        text = f"{show(latency.ask(spark, batches))}\n\n{before}, pyspark {pyspark.__version__}\n"
     finally:
         spark.stop()
+    click.echo(text)
+    if save:
+        (HERE / "results" / "latency.txt").write_text(f"$ {_command()}\n\n{text}")
 
 
-def _keep(name: str, text: str) -> None:
-    results = HERE / "results"
-    results.mkdir(exist_ok=True)
-    command = shlex.join(["python", "-m", "benchmarks", *sys.argv[1:]])
-    (results / f"{name}.txt").write_text(f"$ {command}\n\n{text}")
+def _command() -> str:
+    return f'make bench ARGS="{shlex.join(sys.argv[1:])}"'
+
+
+def _keep(result: Result) -> None:
+    text = json.dumps({"command": _command()} | result.to_json(), indent=1)
+    (HERE / "results" / f"{result.workload}.json").write_text(f"{text}\n")
 
 
 if __name__ == "__main__":

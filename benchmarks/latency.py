@@ -9,11 +9,11 @@ import time
 from importlib.resources import files
 from pathlib import Path
 
+from pyspark.sql import SparkSession
 from pyspark.sql.streaming.listener import StreamingQueryProgress
 
 import weft
 from benchmarks.measure import Claim, Measured, Report, Run, tree_cpu
-from benchmarks.settings import Settings
 
 QUESTION = (
     "the demo's queries in batches of about 2,000 rows, result store on: from trigger to durable answer"
@@ -23,12 +23,12 @@ GROWTH = 1.25  # the last quarter of the run against the one before: level but f
 WARM_BATCHES = 20
 
 
-def ask(settings: Settings) -> Report:
+def ask(spark: SparkSession, batches: int) -> Report:
     program = (files("weft") / "demo" / "market.sql").read_text()
     before = os.getloadavg()[0]
     with tempfile.TemporaryDirectory(prefix="weft-bench-") as directory:
         watch = Watch(Path(directory) / "home")
-        rows, run = watch.run(settings, program)
+        rows, run = watch.run(spark, batches, program)
     latencies = [seconds for _, seconds, _ in watch.seen[WARM_BATCHES : WARM_BATCHES + 100]]
     lead = statistics.median(watch.leads)
     load = before, os.getloadavg()[0]
@@ -58,12 +58,12 @@ class Watch:
         self.seen: list[tuple[int, float, int]] = []
         self.leads: list[float] = []  # seconds from Spark's trigger until weft has the batch
 
-    def run(self, settings: Settings, program: str) -> tuple[int, Run]:
-        session = weft.Session(spark=settings.spark, home=self.home)
+    def run(self, spark: SparkSession, batches: int, program: str) -> tuple[int, Run]:
+        session = weft.Session(spark=spark, home=self.home)
         session.sql(program)
         cpu, wall = tree_cpu(), time.perf_counter()
         session.start()
-        while len(self.seen) < settings.batches:
+        while len(self.seen) < batches:
             status = session.status()
             if status.steps and (not self.seen or status.steps > self.seen[-1][0]):
                 self.seen.append((status.steps, status.latency_seconds, self.state_bytes()))

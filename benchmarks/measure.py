@@ -12,7 +12,8 @@ import statistics
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
+from typing import Any
 
 import psutil
 
@@ -32,6 +33,8 @@ class Measured:
     runs: tuple[Run, ...]
     note: str = ""
     load: tuple[float, float] = (0.0, 0.0)  # of one minute, before and after
+    cold: Run | None = None  # the whole process up to the end of its first run, if it was measured alone
+    answers: int = 0  # what a run wrote, where that was kept and counted
 
     @property
     def cpu(self) -> float:
@@ -44,6 +47,15 @@ class Measured:
     @property
     def rows_per_cpu_second(self) -> float:
         return self.rows / self.cpu
+
+    def to_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, found: dict[str, Any]) -> Measured:
+        runs = tuple(Run(**run) for run in found["runs"])
+        cold = Run(**found["cold"]) if found["cold"] else None
+        return cls(**found | {"runs": runs, "cold": cold, "load": tuple(found["load"])})
 
 
 @dataclass(frozen=True, slots=True)
