@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shlex
 import sys
 import tempfile
@@ -11,13 +10,14 @@ from pathlib import Path
 import click
 import pyspark
 
-from benchmarks import contestants, flink_home, latency
+from benchmarks import contestants, flink_home, latency, report
 from benchmarks.measure import machine, show
-from benchmarks.race import Result, Settings, race
+from benchmarks.race import Settings, race
 from benchmarks.workloads import Sizes, all_workloads
 from weft.spark.session import build_session
 
 HERE = Path(__file__).parent
+RESULTS = HERE / "results"
 QUESTIONS = (*all_workloads(Sizes()), "latency")
 
 
@@ -34,7 +34,8 @@ QUESTIONS = (*all_workloads(Sizes()), "latency")
 @click.option("--flink", type=click.Path(path_type=Path), default=flink_home.DEFAULT, show_default=True)
 @click.option("--data", type=click.Path(path_type=Path), default=HERE / "data", help="where input is kept")
 @click.option("--scratch", type=click.Path(path_type=Path), help="where answers are written, and removed")
-@click.option("--save", is_flag=True, help="keep the results in benchmarks/results")
+@click.option("--save", is_flag=True, help="keep results, and write docs/benchmarks.md")
+@click.option("--page", is_flag=True, help="write docs/benchmarks.md from the results kept; run nothing")
 def main(
     questions: tuple[str, ...],
     rows: int,
@@ -49,8 +50,12 @@ def main(
     data: Path,
     scratch: Path | None,
     save: bool,
+    page: bool,
 ) -> None:
     """Race all contestants over the QUESTIONS, all of them by default."""
+    if page:
+        _write_page()
+        return
     sizes = Sizes(rows, files)
     with tempfile.TemporaryDirectory(prefix="weft-bench-", dir=scratch) as place:
         settings = Settings(
@@ -66,7 +71,8 @@ def main(
                 click.echo(f"{workload.name}: {workload.title}")
                 result = race(workload, settings, click.echo)
                 if save:
-                    _keep(result)
+                    report.keep(result, _command(), RESULTS)
+                    _write_page()
 
 
 def _ask_latency(batches: int, memory: str, save: bool) -> None:
@@ -78,16 +84,16 @@ def _ask_latency(batches: int, memory: str, save: bool) -> None:
         spark.stop()
     click.echo(text)
     if save:
-        (HERE / "results" / "latency.txt").write_text(f"$ {_command()}\n\n{text}")
+        (RESULTS / "latency.txt").write_text(f"$ {_command()}\n\n{text}")
 
 
 def _command() -> str:
     return f'make bench ARGS="{shlex.join(sys.argv[1:])}"'
 
 
-def _keep(result: Result) -> None:
-    text = json.dumps({"command": _command()} | result.to_json(), indent=1)
-    (HERE / "results" / f"{result.workload}.json").write_text(f"{text}\n")
+def _write_page() -> None:
+    order = [workload.name for several in all_workloads(Sizes()).values() for workload in several]
+    report.write(report.load(RESULTS, order), HERE.parent / "docs")
 
 
 if __name__ == "__main__":

@@ -4,9 +4,11 @@
                    the slices that open windows need, of this file and those before
                    -> panes -> windows that have closed -> answers of all queries, one write
 
-Considered and slower: slices by a streaming aggregation, whose state store writes every slice of a batch and
-reads it again to close it; and a second streaming aggregation chained to it, which puts every window of every
-slice into a state store, and which Spark has for one window size at a time.
+Tried and slower, on one query of 60 s every 1 s, 1M rows and 1000 keys, where this takes 13 CPU-s: slices by a
+streaming aggregation, whose state store keeps every slice until it closes (21); a second streaming aggregation
+chained to it, which keeps every window of every slice as well, and which Spark has for one window size at a
+time (36). Window functions over panes with their gaps filled, in place of the second aggregation, cost as much
+with one query and twice with ten.
 
 It may be restarted: a batch that comes again replaces its own file. The watermark is kept by hand, and rows
 behind it are dropped, as Spark would.
@@ -78,9 +80,13 @@ class Job:
         families = partials.families(self.workload.queries)
         since = (self.closed or 0) - max(family.ranges[-1] for family in families)
         self.newest = {path: last for path, last in self.newest.items() if last >= since}
-        self.spark.read.parquet(*map(str, self.newest)).createOrReplaceTempView("slices")
-        after = self.closed or 0
-        parts = [partials.answers(family, "slices", after=after, until=closed) for family in families]
+        slices = self.spark.read.parquet(*map(str, self.newest))
+        # By key once: then neither panes nor windows are shuffled again.
+        slices.repartition("key").createOrReplaceTempView("slices")
+        between = {"after": self.closed or 0, "until": closed}
+        parts = [
+            partials.answers(family, "slices", **between, unfold=partials.in_array) for family in families
+        ]
         self._write(self.spark.sql(" UNION ALL ".join(f"({part})" for part in parts)))
         self.closed = closed
 
