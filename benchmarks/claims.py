@@ -71,7 +71,8 @@ PROMISES = (
 
 
 def claims(results: Results) -> list[Claim]:
-    """The promises of which all that they need was measured."""
+    """The promises of which all that they need was measured, at full size."""
+    results = {name: result for name, result in results.items() if result.full}
     found = []
     for promise in PROMISES:
         try:

@@ -9,6 +9,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -48,6 +49,7 @@ class Result:
     equal: dict[str, str]
     absent: dict[str, str]
     machine: str
+    full: bool = True  # a smaller race shows that all runs, not what it costs
 
     def to_json(self) -> dict[str, Any]:
         return asdict(self)
@@ -65,9 +67,11 @@ class Unequal(Exception):
 def race(workload: Workload, settings: Settings, say: Callable[[str], None]) -> Result:
     """Run the workload's contestants. Raises `Unequal` at once if one answers wrongly."""
     names = [name for name in workload.contestants if not settings.only or name in settings.only]
-    before = machine()
+    before = f"{machine()}, {_versions()}"
     files_of(workload.data, settings.data)
-    result = Result(workload.name, workload.title, _shape(workload), {}, {}, {}, before)
+    result = Result(
+        workload.name, workload.title, _shape(workload), {}, {}, {}, before, settings.sizes == Sizes()
+    )
     judge = _judge(workload, settings) if settings.check else None
     for name in names:
         scratch = _empty(settings.scratch / name)
@@ -116,7 +120,9 @@ def _run(workload: Workload, name: str, scratch: Path, settings: Settings) -> Me
     (scratch / "order.json").write_text(json.dumps(asdict(order)))
     command = [python, "-m", "benchmarks.side", str(scratch / "order.json"), str(scratch / "result.json")]
     path = f"{REPOSITORY / 'src'}{os.pathsep}{REPOSITORY}"
-    subprocess.run(command, check=True, env=os.environ | {"PYTHONPATH": path})
+    code = subprocess.run(command, check=False, env=os.environ | {"PYTHONPATH": path}).returncode
+    if code:
+        return f"its process ended with exit code {code}; its output has the reason"
     return Measured.from_json(json.loads((scratch / "result.json").read_text()))
 
 
@@ -126,6 +132,10 @@ def _checked(workload: Workload, name: str, judge: Path, other: Path, settings: 
     if not verdict.equal:
         raise Unequal(f"{workload.name}, {name}: {verdict}")
     return str(verdict)
+
+
+def _versions() -> str:
+    return ", ".join([*(f"{name} {version(name)}" for name in ("pyspark", "duckdb")), flink_home.PACKAGES[0]])
 
 
 def _shape(workload: Workload) -> str:

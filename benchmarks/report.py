@@ -80,6 +80,8 @@ def _cpu_per_million(side: Measured) -> float:
 
 
 def _claims(found: Sequence[Claim]) -> str:
+    if not found:
+        return "## What is claimed\n\nNothing was measured at full size yet.\n"
     rows = [
         (
             claim.text,
@@ -99,7 +101,8 @@ def _number(value: float) -> str:
 
 
 def _section(result: Result, command: str) -> str:
-    lines = [f"## {result.title}", "", f"{result.shape}.", ""]
+    small = "" if result.full else " **A small race**: it shows that all runs, and no claim is judged by it."
+    lines = [f"## {result.title}", "", f"{result.shape}.{small}", ""]
     if len(result.sides) > 1:
         lines += [f"![CPU-seconds per million rows](benchmarks/{result.workload}.svg)", ""]
     lines += _table(*_columns(result))

@@ -4,11 +4,11 @@
                    the slices that open windows need, of this file and those before
                    -> panes -> windows that have closed -> answers of all queries, one write
 
-Tried and slower, on one query of 60 s every 1 s, 1M rows and 1000 keys, where this takes 13 CPU-s: slices by a
-streaming aggregation, whose state store keeps every slice until it closes (21); a second streaming aggregation
-chained to it, which keeps every window of every slice as well, and which Spark has for one window size at a
-time (36). Window functions over panes with their gaps filled, in place of the second aggregation, cost as much
-with one query and twice with ten.
+Tried and slower, on one query of 60 s every 1 s, 1M rows and 1000 keys, where this takes 13 CPU-s: slices
+by a streaming aggregation, whose state store keeps every slice until it closes (21); a second streaming
+aggregation chained to it, which keeps every window of every slice as well, and which Spark has for one window
+size at a time (36). Window functions over panes with their gaps filled, in place of the second aggregation,
+cost as much with one query and twice with ten.
 
 It may be restarted: a batch that comes again replaces its own file. The watermark is kept by hand, and rows
 behind it are dropped, as Spark would.

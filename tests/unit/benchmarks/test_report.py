@@ -43,6 +43,8 @@ def test_a_part_of_the_files_is_counted_as_such() -> None:
 
 def test_claims_whose_workloads_were_not_run_are_left_out_and_broken_ones_said() -> None:
     assert claims({}) == []
+    assert claims({"ten": replace(TEN, full=False)}) == []
+    assert "A small race" in report.page({"ten": ("make bench", replace(TEN, full=False))})
     page = report.page({"ten-csv": ("make bench", CSV)})
     assert "3.75 | at least 5 | **does not hold** |" in page
 
