@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 import sys
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 
 import click
@@ -18,6 +19,7 @@ from weft.spark.session import build_session
 
 HERE = Path(__file__).parent
 RESULTS = HERE / "results"
+PLACES = ("--data", "--scratch", "--flink")
 QUESTIONS = (*all_workloads(Sizes()), "latency")
 
 
@@ -71,7 +73,7 @@ def main(
                 click.echo(f"{workload.name}: {workload.title}")
                 result = race(workload, settings, click.echo)
                 if save:
-                    report.keep(result, _command(), RESULTS)
+                    report.keep(result, command(sys.argv[1:]), RESULTS)
                     _write_page()
 
 
@@ -84,11 +86,18 @@ def _ask_latency(batches: int, memory: str, save: bool) -> None:
         spark.stop()
     click.echo(text)
     if save:
-        (RESULTS / "latency.txt").write_text(f"$ {_command()}\n\n{text}")
+        (RESULTS / "latency.txt").write_text(f"$ {command(sys.argv[1:])}\n\n{text}")
 
 
-def _command() -> str:
-    return f'make bench ARGS="{shlex.join(sys.argv[1:])}"'
+def command(arguments: Sequence[str]) -> str:
+    """How to ask for the same again; where this machine keeps its files is left out."""
+    given, kept = iter(arguments), []
+    for argument in given:
+        if argument in PLACES:
+            next(given, None)
+        elif not argument.startswith(tuple(f"{place}=" for place in PLACES)):
+            kept.append(argument)
+    return f'make bench ARGS="{shlex.join(kept)}"'
 
 
 def _write_page() -> None:

@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from benchmarks import report, svg
+from benchmarks.__main__ import command
 from benchmarks.claims import claims
 from benchmarks.measure import Measured, Run
 from benchmarks.race import Result
@@ -59,6 +60,11 @@ def test_the_page_has_a_table_for_each_workload() -> None:
     tables = [line for line in page.splitlines() if line.startswith("|")]
     columns = {line.count("|") for line in tables}
     assert columns == {5, 11, 12}  # claims, without and with scans: no row of another length
+
+
+def test_a_command_is_kept_without_the_places_of_this_machine() -> None:
+    arguments = ["ten", "--data", "/here", "--flink=/there", "--rows", "10"]
+    assert command(arguments) == 'make bench ARGS="ten --rows 10"'
 
 
 def test_results_survive_being_kept(tmp_path: Path) -> None:
