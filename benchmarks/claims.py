@@ -31,9 +31,9 @@ def faster(workload: str, than: str) -> Callable[[Results], float]:
     return ratio
 
 
-def costs(workload: str, base: str, side: str = "weft") -> Callable[[Results], float]:
-    """weft's CPU-seconds on one workload over those of `side` on another."""
-    return lambda results: results[workload].sides["weft"].cpu / results[base].sides[side].cpu
+def costs(workload: str, base: str, side: str = "weft", of: str = "weft") -> Callable[[Results], float]:
+    """The CPU-seconds of weft, or of another, on one workload over those of `side` on another."""
+    return lambda results: results[workload].sides[of].cpu / results[base].sides[side].cpu
 
 
 def answers_a_second(workload: str) -> Callable[[Results], float]:
@@ -66,6 +66,12 @@ PROMISES = (
     Promise("5000 queries: CPU of 100", costs("queries-5000", "hundred-noop"), 6, True),
     Promise("10,000 keys: rows per CPU-second of batch slicing", faster("keys-10000", "slicing"), 0.5),
     Promise("1,000,000 keys: rows per CPU-second of batch slicing", faster("keys-1000000", "slicing"), 0.5),
+    Promise(
+        "10,000 keys, cells on executors: CPU of cells in the driver",
+        costs("keys-10000", "keys-10000", of="weft_executors"),
+        1.5,
+        True,
+    ),
     Promise("Answers a second into Parquet", answers_a_second("answers-many"), 2_000_000),
 )
 

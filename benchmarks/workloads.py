@@ -140,7 +140,7 @@ def _keys(sizes: Sizes) -> list[Workload]:
             f"One query of 60 s every 60 s, {keys:,} keys",
             sizes.data(keys),
             (WindowQuery("one", "SUM", "qty", 60, 60),),
-            ("weft", "native", "slicing", "duck"),
+            ("weft", "weft_executors", "native", "slicing", "duck"),
         )
         for keys in (100, 10_000, 1_000_000)
     ]

@@ -1,7 +1,4 @@
-"""weft: all queries as one program, from an empty home to the last answer.
-
-Kernels run in the driver, the only placement there is; one on the executors will be a contestant beside it.
-"""
+"""weft: all queries as one program, from an empty home to the last answer, its cells in the driver."""
 
 from __future__ import annotations
 
@@ -15,10 +12,12 @@ from benchmarks.workload import Workload
 
 
 class Side(OnSpark):
+    placement = "driver"
+
     def run(self, workload: Workload, files: Path, out: Path | None) -> None:
         text = program(workload.queries, workload.data, files, out)
         with tempfile.TemporaryDirectory(prefix="weft-bench-") as home:
-            session = weft.Session(spark=self.spark, home=Path(home) / "home")
+            session = weft.Session(spark=self.spark, home=Path(home) / "home", placement=self.placement)
             session.sql(text)
             session.start(once=True)
             session.wait()

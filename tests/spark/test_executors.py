@@ -44,6 +44,20 @@ def test_random_programs_agree_with_the_reference(seed: int, spark, crew: SparkC
     assert not wrong, as_case(made.only(*wrong)) + "\n".join(wrong.values())
 
 
+@pytest.mark.parametrize("seed", range(2))
+def test_level_1_in_workers_for_cells_in_the_driver(
+    seed: int, spark, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ingest, "SHRINKS", 1 << 40)  # as if no batch shrank
+    made = scenario(Random(6000 + seed), 12, 90, f"found by seed {6000 + seed}")
+    adapter = Replay(spark, tmp_path / "home")
+    try:
+        wrong = disagreements(made, run(made, adapter))
+    finally:
+        adapter.stop()
+    assert not wrong, as_case(made.only(*wrong)) + "\n".join(wrong.values())
+
+
 def test_cells_that_are_lost_or_moved_cost_no_answer(spark, crew: SparkCrew, tmp_path: Path) -> None:
     made = scenario(Random(77), 10, 90)
     reloads, answers = 0, {}

@@ -46,12 +46,19 @@ class Written:
 
 def write_cells(batches: Iterable[pa.RecordBatch], order: Order, plan: StreamPlan) -> Iterator[Written]:
     """Aggregate rows whose expressions Spark has evaluated; one file for each so many of them."""
-    for rows in _chunks(batches):
-        table = row_cells(rows, plan, order.watermark)
+    for rows, table in make_cells(batches, plan, order.watermark):
         tables = split(ingest.cells(table), ingest.describe(plan, key_layout(plan)), order.buckets)
         tables |= {f"{STANDING}{name}": found for name, found in row_standing(rows, plan).items()}
         bundle = write_bundle(Path(order.directory), order.stem, tables, "ingest.data")
         yield Written(bundle, ingest.totals(table))
+
+
+def make_cells(
+    batches: Iterable[pa.RecordBatch], plan: StreamPlan, watermark: Instant | None
+) -> Iterator[tuple[pa.Table, pa.Table]]:
+    """So many rows at a time, and the level 1 table of these."""
+    for rows in _chunks(batches):
+        yield rows, row_cells(rows, plan, watermark)
 
 
 def _chunks(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.Table]:

@@ -28,9 +28,11 @@ from weft.spark.checkpoint import check_checkpoint, query_id
 from weft.spark.executors import SparkCrew
 from weft.spark.level1 import bad_rows, collect, level1, small_rows, standing
 from weft.spark.stream import start_stream
+from weft.spark.workers import Workers
 from weft.times import Instant
 
 SMALL = 20_000  # rows: up to this many, shipping them costs less than an aggregation with its shuffle
+SHRINKS = 4  # rows a cell: below, aggregating in Spark costs more than shipping the rows as they are
 MOST_DEAD = 100_000  # rows of one batch that are kept as dead letters; all are counted
 
 # The level 1 table, the rows of standing filters by query, dead letters, and what executors have written.
@@ -53,6 +55,9 @@ class Ingest:
         self._checkpoint: Path | None = None
         self._stopping = False
         self.last_rows: int | None = None
+        self.last_cells = 0
+        self._workers: Workers | None = None
+        self._no_workers = False
         self.batch_seconds = 0.0
         self.rows_per_second = 0.0
         self.last_arrival = time.time()
@@ -173,12 +178,38 @@ class Ingest:
         twice = bool(plan.standing and plan.taps)  # two jobs over one batch: read the source once
         rows = batch.persist() if twice else batch
         try:
-            table = collect(level1(rows, plan, now, watermark))
+            table = self._aggregated(rows, plan, now, watermark)
             filtered = _by_query(collect(standing(rows, plan, now)), plan) if plan.standing else {}
             return table, filtered, self._dead(rows, plan, table, now, watermark), ()
         finally:
             if twice:
                 rows.unpersist()
+
+    def _aggregated(
+        self, rows: DataFrame, plan: StreamPlan, now: Instant, watermark: Instant | None
+    ) -> pa.Table:
+        """The level 1 table: by an aggregation of Spark's or, where that hardly shrinks them, in its workers.
+
+        An aggregation that gives a row for every few shuffles and hashes nearly all of them. Workers get the
+        rows as Arrow columns and sort them.
+        """
+        workers = self._able_workers() if self.last_cells * SHRINKS > (self.last_rows or 0) else None
+        if workers is not None:
+            made = workers.cells(small_rows(rows, plan, now), plan, watermark)
+            if made:
+                return pa.concat_tables(made, promote_options="default")
+        return collect(level1(rows, plan, now, watermark))
+
+    def _able_workers(self) -> Workers | None:
+        """The workers of the session, unless they cannot run weft."""
+        if self._workers is None and not self._no_workers:
+            found = Workers(self.spark)
+            try:
+                found.check(self.spark.range(1))
+                self._workers = found
+            except WeftError:
+                self._no_workers = True
+        return self._workers
 
     def pace(self) -> Pace:
         """How fast it goes, for the status."""
@@ -205,6 +236,7 @@ class Ingest:
     def _note(self, made: Batch, seconds: float) -> None:
         rows = _total(made.table, "rows")
         self.last_rows, self.batch_seconds = rows, seconds
+        self.last_cells = made.table.num_rows
         passed = max(time.time() - self.last_arrival, 1e-3)
         self.rows_per_second = 0.7 * self.rows_per_second + 0.3 * rows / passed
         if rows:

@@ -1,0 +1,103 @@
+"""Work of weft's in the Python workers of a session: plans go there once, and words come back.
+
+A word is whatever a task has to say, pickled: names of files and counts, or the cells of its rows.
+"""
+
+from __future__ import annotations
+
+import pickle
+import secrets
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import pyarrow as pa
+from pyspark import Broadcast
+from pyspark.sql import DataFrame, SparkSession
+
+from weft.engine.mapside import make_cells
+from weft.errors import RunError
+from weft.share.nodes import StreamPlan
+from weft.spark.complaints import SPARK_ERRORS, complaint
+from weft.spark.shipping import ship
+from weft.times import Instant
+
+Batches = Iterable[pa.RecordBatch]
+Task = Callable[[Batches], Iterator[pa.RecordBatch]]
+
+_WORD = pa.schema([("word", pa.binary())])
+_KEPT = 8  # plans: one for each stream and, while it changes, the one before
+_plans: dict[str, StreamPlan] = {}  # in a worker: the plans it has read, by name
+
+
+class Workers:
+    """The Python workers of a session."""
+
+    def __init__(self, spark: SparkSession) -> None:
+        self.spark = spark
+        self._sent: list[tuple[StreamPlan, Sent]] = []
+        ship(spark)
+
+    def check(self, rows: DataFrame) -> None:
+        """Refuse workers that do not have what they need; `rows` says how many are tried."""
+        try:
+            collect(rows, _try_out)
+        except SPARK_ERRORS as error:
+            raise RunError(
+                "executors-lack-weft",
+                f"the executors cannot run weft: {complaint(error)}",
+                help="the Python of the workers needs weft and what it is installed with; "
+                "see docs/cluster.md, or run with --placement driver",
+            ) from error
+
+    def send(self, plan: StreamPlan) -> Sent:
+        """A plan is large, and stays for long: it is sent once, and workers read it once."""
+        for known, sent in self._sent:
+            if known is plan:
+                return sent
+        sent = Sent(secrets.token_hex(8), self.spark.sparkContext.broadcast(pickle.dumps(plan)))
+        for _, old in self._sent[_KEPT - 1 :]:
+            old.plan.unpersist()
+        self._sent = [(plan, sent), *self._sent[: _KEPT - 1]]
+        return sent
+
+    def cells(self, rows: DataFrame, plan: StreamPlan, watermark: Instant | None) -> list[pa.Table]:
+        """Level 1 tables of rows whose expressions `rows` evaluates; cells of one group may be in several."""
+        return collect(rows, partial(_do_cells, watermark, self.send(plan)))
+
+
+@dataclass(frozen=True, slots=True)
+class Sent:
+    """A plan on its way to workers."""
+
+    name: str
+    plan: Broadcast[bytes]
+
+    def read(self) -> StreamPlan:
+        if self.name not in _plans:
+            for old in list(_plans)[: 1 - _KEPT]:
+                del _plans[old]
+            _plans[self.name] = pickle.loads(self.plan.value)
+        return _plans[self.name]
+
+
+def collect(rows: DataFrame, task: Task) -> list[Any]:
+    """The words of all tasks."""
+    words = rows.mapInArrow(task, "word binary").toArrow()
+    return [pickle.loads(word.as_buffer()) for chunk in words.column("word").chunks for word in chunk]
+
+
+def word(said: object) -> pa.RecordBatch:
+    return pa.record_batch([pa.array([pickle.dumps(said)], pa.binary())], schema=_WORD)
+
+
+def _do_cells(watermark: Instant | None, sent: Sent, rows: Batches) -> Iterator[pa.RecordBatch]:
+    """In a worker: aggregate the rows of this partition."""
+    for _, table in make_cells(rows, sent.read(), watermark):
+        yield word(table)
+
+
+def _try_out(rows: Batches) -> Iterator[pa.RecordBatch]:
+    for batch in rows:
+        yield word(batch.num_rows)
