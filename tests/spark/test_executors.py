@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from random import Random
 
+import pyarrow as pa
 import pytest
 
 from tests.properties.programs import STREAM, as_case, disagreements, run, scenario
@@ -79,6 +80,27 @@ def test_cells_that_are_lost_or_moved_cost_no_answer(spark, crew: SparkCrew, tmp
     wrong = disagreements(made, answers)
     assert not wrong, as_case(made.only(*wrong)) + "\n".join(wrong.values())
     assert reloads
+
+
+def test_standing_filters_and_dead_letters_of_one_batch(spark, crew: SparkCrew, tmp_path: Path) -> None:
+    adapter = Replay(spark, tmp_path / "home", crew)
+    adapter.start(
+        """
+        CREATE STREAM s (a BIGINT, ts TIMESTAMP) TIMESTAMP BY ts DELAY 0 SECONDS
+          FROM parquet OPTIONS ('path' = 'unread');
+        CREATE QUERY small AS SELECT a FROM s WHERE a < 3;
+        CREATE QUERY parts AS SELECT SUM(12 DIV a) AS x FROM s [RANGE 10 SECONDS];
+        """
+    )
+    try:
+        times = pa.array([1, 2, 3, None], pa.timestamp("us", tz="UTC"))
+        adapter.ingest("s", pa.table({"a": pa.array([0, 2, 4, 5]), "ts": times}))
+        adapter.drain(None)
+        assert adapter.results("small").to_pydict() == {"a": [0, 2]}
+        assert adapter.results("parts").column("x").to_pylist() == [9]
+        assert adapter.dead("parts") == 1
+    finally:
+        adapter.stop()
 
 
 def local_directory_of_workers(spark) -> Path:

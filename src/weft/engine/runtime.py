@@ -365,8 +365,8 @@ class Runtime:
 
     def _load(self, stream: str, record: IngestRecord, name: str) -> pa.Table:
         """A table of a batch: from memory if it was just committed, else from its file."""
-        fresh = self._fresh.get((stream, record.number))
-        return fresh[name] if fresh else self.logs[stream].load(record, name)
+        fresh = self._fresh.get((stream, record.number), {})
+        return fresh[name] if name in fresh else self.logs[stream].load(record, name)
 
     def _pass_through(self, stream: str, record: IngestRecord, tables: dict[str, pa.Table]) -> None:
         """Rows of standing filters and dead letters go on as they are."""
