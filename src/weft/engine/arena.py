@@ -1,7 +1,7 @@
 """Cells of buckets in files of one machine, for the workers of an executor, which come and go.
 
     <local directory>/weft-<home>-<generation>/<stream>.<bucket>/
-        cells.json        as of which batch, and which file holds them
+        cells.json        as of which moment, and which file holds them
         4f1c09aa.cells    the arrays one after the other, and how they hang together
 
 A worker maps the file into memory: only what it touches is read, and what it changes stays its own until
@@ -44,14 +44,14 @@ class Arena:
         self._root = root
 
     def take(self, errand: Errand, bucket: int) -> Feeds | None:
-        """The cells as of batch `errand.after`; None if they are not here."""
+        """The cells as the errand begins; None if they are not here."""
         directory = self._directory(errand, bucket)
         taken = directory / f"{secrets.token_hex(4)}.taken"
         try:
             (directory / _HEADER).rename(taken)
             header = json.loads(taken.read_bytes())
             taken.unlink()
-            if header["after"] != errand.after:
+            if header["moment"] != errand.begins:
                 return None
             feeds: Feeds = _load(directory / header["file"], header["body"], header["buffers"])
             return feeds
@@ -59,7 +59,7 @@ class Arena:
             return None
 
     def put(self, errand: Errand, bucket: int, feeds: Feeds) -> None:
-        """Keep the cells as of batch `errand.upto`, and nothing older."""
+        """Keep the cells as the errand ends, and nothing older."""
         directory = self._directory(errand, bucket)
         if not directory.exists():
             self._forget_other_runs(errand)
@@ -67,7 +67,7 @@ class Arena:
         name = f"{secrets.token_hex(4)}.cells"
         body, buffers = _save(directory / name, feeds)
         staged = directory / f"{name}.tmp"
-        header = {"after": errand.upto, "file": name, "body": body, "buffers": buffers}
+        header = {"moment": errand.ends, "file": name, "body": body, "buffers": buffers}
         staged.write_text(json.dumps(header))
         staged.replace(directory / _HEADER)
         for entry in directory.iterdir():

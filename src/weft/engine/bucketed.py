@@ -63,7 +63,7 @@ class Bucketed:
         """What the cells are good for; those of a finer feed lie in other buckets than those of a coarser."""
         return replace(held(self.plan, self.floors, self.reach), apart=True)
 
-    def take_in(self, record: IngestRecord, load: Callable[[], pa.Table]) -> dict[str, int]:
+    def take_in(self, record: IngestRecord, load: Callable[[], pa.Table | None]) -> dict[str, int]:
         """A batch is there to be folded; how many rows came too late, the buckets will tell."""
         self.upto = record.number
         if record.meta["max_time"] is not None:

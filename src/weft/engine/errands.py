@@ -53,6 +53,15 @@ class Errand:
     answers: str  # how the names of files with answers begin
     snapshot: str | None = None  # how those with a snapshot begin, if one is asked for
 
+    @property
+    def begins(self) -> list[int]:
+        """What the cells are a function of: the batches they hold, and how far windows are answered."""
+        return [self.after, self.before.watermark, self.before.drained]
+
+    @property
+    def ends(self) -> list[int]:
+        return [self.upto, self.reach.watermark, self.reach.drained]
+
 
 @dataclass(frozen=True, slots=True)
 class Told:
@@ -71,13 +80,13 @@ class Told:
 
 
 class Cache(Protocol):
-    """Cells of buckets as they were after some batch, for who comes next on the same machine."""
+    """Cells of buckets as they were after some errand, for who comes next on the same machine."""
 
     def take(self, errand: Errand, bucket: int) -> Feeds | None:
-        """The cells as of batch `errand.after`, which are ours from now on; None if they are not there."""
+        """The cells as the errand begins, which are ours from now on; None if they are not there."""
 
     def put(self, errand: Errand, bucket: int, feeds: Feeds) -> None:
-        """Keep the cells, as of batch `errand.upto`."""
+        """Keep the cells as the errand ends."""
 
 
 class Crew(Protocol):
@@ -175,13 +184,16 @@ def _fold_one(state: StreamState, log: IngestLog, record: IngestRecord, share: S
     if record.meta["buckets"] == share.buckets:
         mine = name_of(share.bucket)
         return state.fold(log.load(record, mine), described) if mine in record.tables else {}
-    late = state.fold(load_cells(log, record), described, share.of)
+    cells = load_cells(log, record)
+    late = {} if cells is None else state.fold(cells, described, share.of)
     return late if share.bucket == 0 else {}  # they are those of all buckets
 
 
-def load_cells(log: IngestLog, record: IngestRecord) -> pa.Table:
-    """The cells of a batch, those of all buckets together."""
+def load_cells(log: IngestLog, record: IngestRecord) -> pa.Table | None:
+    """The cells of a batch, those of all buckets together; None if it has none."""
     names = [name for name in record.tables if is_cells(name)]
+    if not names:
+        return None
     return pa.concat_tables([log.load(record, name) for name in names], promote_options="default")
 
 

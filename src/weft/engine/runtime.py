@@ -358,7 +358,7 @@ class Runtime:
             return {}
         return self.states[stream].take_in(record, lambda: self._cells(stream, record))
 
-    def _cells(self, stream: str, record: IngestRecord) -> pa.Table:
+    def _cells(self, stream: str, record: IngestRecord) -> pa.Table | None:
         if CELLS in record.tables:
             return self._load(stream, record, CELLS)
         return load_cells(self.logs[stream], record)

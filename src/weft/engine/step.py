@@ -117,9 +117,10 @@ class StreamState:
                 since[key] = min(start, since.get(key, start))
         return since
 
-    def take_in(self, record: IngestRecord, load: Callable[[], pa.Table]) -> dict[str, int]:
-        """Take in a batch; gives the rows that came too late, by query."""
-        return self.fold(load(), record.meta["feeds"])
+    def take_in(self, record: IngestRecord, load: Callable[[], pa.Table | None]) -> dict[str, int]:
+        """Take in a batch, whose cells `load` gives if it has some; gives its late rows, by query."""
+        cells = load()
+        return {} if cells is None else self.fold(cells, record.meta["feeds"])
 
     def settle(self) -> None:
         """What was taken in is folded already."""

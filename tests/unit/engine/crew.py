@@ -15,15 +15,15 @@ class Memory:
 
     forgets: float = 0.0
     rng: random.Random = field(default_factory=lambda: random.Random(0))
-    kept: dict[tuple[str, str, int], tuple[int, Feeds]] = field(default_factory=dict)
+    kept: dict[tuple[str, str, int], tuple[list[int], Feeds]] = field(default_factory=dict)
 
     def take(self, errand: Errand, bucket: int) -> Feeds | None:
-        at, feeds = self.kept.pop((errand.run, errand.stream, bucket), (-2, {}))
-        return feeds if at == errand.after else None
+        at, feeds = self.kept.pop((errand.run, errand.stream, bucket), ([], {}))
+        return feeds if at == errand.begins else None
 
     def put(self, errand: Errand, bucket: int, feeds: Feeds) -> None:
         if self.rng.random() >= self.forgets:
-            self.kept[errand.run, errand.stream, bucket] = errand.upto, feeds
+            self.kept[errand.run, errand.stream, bucket] = errand.ends, feeds
 
 
 class LocalCrew:

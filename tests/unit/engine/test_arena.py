@@ -75,6 +75,13 @@ def test_cells_of_others_are_not_taken(tmp_path: Path, other: dict[str, str]) ->
     assert Arena(tmp_path).take(NEXT, 0) is not None
 
 
+def test_a_step_that_is_done_again_does_not_find_what_it_left(tmp_path: Path) -> None:
+    """Without a new batch, but with windows closed: their cells are expired."""
+    step = replace(ERRAND, after=4, reach=Reach(9))
+    Arena(tmp_path).put(step, 0, feeds(3))
+    assert Arena(tmp_path).take(step, 0) is None
+
+
 def test_what_was_taken_is_gone(tmp_path: Path) -> None:
     """A second attempt of a task must not share cells with the first."""
     Arena(tmp_path).put(ERRAND, 0, feeds(3))

@@ -102,6 +102,28 @@ def test_answers_do_not_depend_on_where_the_cells_are(
     assert moved == still
 
 
+@pytest.mark.parametrize("placements", [[3, 0], [3, 2], [0, 3]])
+def test_batches_without_cells(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, placements: list[int]
+) -> None:
+    text = """
+      CREATE QUERY n AS SELECT sym, COUNT(*) AS n FROM trades [RANGE 4 SECONDS] WHERE qty > 5 GROUP BY sym;
+    """
+    for buckets in placements:
+        monkeypatch.setattr(Bench, "buckets", buckets)
+        bench = Bench(tmp_path, text)
+        bench.ingest(row("a", 1.0, 1, "", 1.0))
+        bench.step()
+        bench.ingest(row("a", 1.0, 9, "", 2.0))
+        bench.close()
+    bench = Bench(tmp_path, text)
+    bench.step()
+    bench.drain()
+    bench.deliver()
+    assert [answer["n"] for answer in bench.answers("n")] == [2]
+    bench.close()
+
+
 def test_every_group_lives_in_one_bucket() -> None:
     keys = [pa.array([f"k{at}" for at in range(1000)]), pa.array(np.arange(1000) % 7)]
     found = [Share(bucket, 5).holds((False, ("a", "b")), keys, 1000) for bucket in range(5)]
