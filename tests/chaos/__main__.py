@@ -4,6 +4,7 @@ python -m tests.chaos                     thirty kills at random moments
 python -m tests.chaos --kills 100 --seed 7
 python -m tests.chaos --fault-points            a kill at every fault point instead, one life after the other
 python -m tests.chaos --fault-points answers.   at those whose names begin so
+python -m tests.chaos --placements executors:2,driver,executors:3     the cells elsewhere in every life
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ def main() -> int:
     )
     files = write_files(path / "files", options.files, options.rows, seed)
     peaceful = Place(path / "undisturbed", files, program())
-    killed = Place(path / "killed", files, program())
+    killed = Place(path / "killed", files, program(), options.placements.split(","))
     chaos = Chaos(killed, random.Random(seed), start=_live_in_peace(peaceful))
     if options.fault_points is not None:
         chaos.die_at_fault_points(options.fault_points)
@@ -56,6 +57,11 @@ def _options() -> argparse.Namespace:
         const="",
         metavar="PREFIX",
         help="kill at every fault point instead, or at those whose names begin so",
+    )
+    parser.add_argument(
+        "--placements",
+        default="driver",
+        help="where the cells are in one life after the other: driver, executors, executors:3 (driver)",
     )
     parser.add_argument("--files", type=int, default=150, help="files of the source, one a batch (150)")
     parser.add_argument("--rows", type=int, default=200, help="rows in a file (200)")

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
+from itertools import cycle
 from pathlib import Path
 
 import psutil
@@ -29,11 +30,19 @@ _RECORD = re.compile(r"(\d{12})\.json")
 class Place:
     """A directory in which the program lives: its source, its home, its sinks."""
 
-    def __init__(self, path: Path, files: Sequence[Path], text: str) -> None:
+    def __init__(
+        self, path: Path, files: Sequence[Path], text: str, placements: Sequence[str] = ("driver",)
+    ) -> None:
         self.path, self._files, self._shown = path, files, 0
+        self._placements = cycle(placements)  # where the cells are, in one life after the other
         (path / "in").mkdir(parents=True)
         (path / "app.sql").write_text(text)
         self._first = time.time() - 3600
+
+    def next_placement(self) -> list[str]:
+        """The options that say where the cells are in the next life."""
+        placement, _, buckets = next(self._placements).partition(":")
+        return ["--placement", placement, *(["--buckets", buckets] if buckets else [])]
 
     @property
     def is_complete(self) -> bool:
@@ -77,7 +86,7 @@ class Life:
     ) -> None:
         self.place, self.before = place, place.ingested
         arguments = ["run", "app.sql", "--home", "home", "--once", *(["--drain"] if drain else [])]
-        arguments += ["--progress", "none", "--master", "local[2]"]
+        arguments += ["--progress", "none", "--master", "local[2]", *place.next_placement()]
         self._began = time.monotonic()
         with open(place.path / "log.txt", "ab") as log:
             self.process = subprocess.Popen(

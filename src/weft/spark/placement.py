@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import logging
+from contextlib import suppress
+
 from pyspark.sql import SparkSession
 
 from weft.engine.errands import Crew
 from weft.engine.runtime import Runtime
+from weft.errors import WeftError
 from weft.spark.executors import SparkCrew
 
 DRIVER, EXECUTORS, AUTO = PLACEMENTS = ("driver", "executors", "auto")
@@ -28,13 +32,21 @@ class Placement:
         return self._hire() if self._asked == EXECUTORS else None
 
     def review(self, runtime: Runtime) -> None:
-        """Move the cells if there have come to be too many."""
-        if self._asked == AUTO and runtime.crew is None and runtime.cells > MOST_CELLS:
-            runtime.place(self._hire())
+        """Move the cells if there have come to be too many, and the executors can take them."""
+        if self._asked != AUTO or runtime.crew is not None or runtime.cells <= MOST_CELLS:
+            return
+        try:
+            crew = self._hire()
+        except WeftError as error:
+            self._asked = DRIVER
+            logging.getLogger("weft").warning("%s; the cells stay in the driver", error.what)
+        else:
+            runtime.place(crew)
 
     def close(self) -> None:
         if self._crew is not None:
-            self._crew.close()
+            with suppress(Exception):  # the session may have been stopped by now
+                self._crew.close()
 
     def _hire(self) -> SparkCrew:
         if self._crew is None:
