@@ -121,12 +121,18 @@ def test_run_starts_as_told_and_says_where_the_answers_are(program, made) -> Non
         "spark.a=1",
         "--conf",
         "spark.b=x=y",
+        "--placement",
+        "executors",
+        "--buckets",
+        "3",
     )
     assert result.exit_code == 0
     assert made.options == {
         "home": Path(".weft/app"),
         "master": "local[2]",
         "conf": {"spark.a": "1", "spark.b": "x=y"},
+        "placement": "executors",
+        "buckets": 3,
     }
     assert made.session.calls == [
         ("sql", PROGRAM, "app.sql"),

@@ -10,6 +10,8 @@ import pytest
 
 from tests.unit.engine.bench import Bench, row
 
+pytestmark = pytest.mark.together
+
 QUERIES = """
 CREATE QUERY slid AS SELECT sym, COUNT(*) AS n, SUM(qty) AS q, MIN(note) AS lo, AVG(price) AS p
   FROM trades [RANGE 8 SECONDS SLIDE 4 SECONDS] GROUP BY sym HAVING COUNT(*) > 0;
