@@ -44,11 +44,12 @@ class Place:
 class Bucketed:
     """The driver's view of one stream in buckets."""
 
-    def __init__(self, plan: StreamPlan, floors: Mapping[str, Instant], place: Place) -> None:
-        self._place = place
+    def __init__(self, plan: StreamPlan, floors: Mapping[str, Instant], place: Place, start: int) -> None:
+        """There are no cells yet; batches after `start` will make some."""
+        self._place, self._start = place, start
         self.base: int | None = None  # the snapshot that buckets without cached cells begin with
-        self.after = -1  # the last batch that the cells hold
-        self.upto = -1  # the last that they are to hold after the next step
+        self.after = start  # the last batch that the cells hold
+        self.upto = start  # the last that they are to hold after the next step
         self.latest = BEGINNING
         self.reach = Reach()
         self.cells = self.nbytes = self.reloads = 0
@@ -108,6 +109,7 @@ class Bucketed:
             buckets=place.crew.buckets,
             floors=self.floors,
             base=self.base,
+            start=self._start,
             after=self.after,
             upto=self.upto,
             before=self.reach,

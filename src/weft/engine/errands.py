@@ -44,7 +44,8 @@ class Errand:
     stream: str
     buckets: int
     floors: Mapping[str, Instant]
-    base: int | None  # the snapshot that a bucket without cached cells begins with; None: it folds the log
+    base: int | None  # the snapshot that a bucket without cached cells begins with
+    start: int  # without a snapshot it begins with no cells, after this batch
     after: int  # the cells hold all batches up to this one
     upto: int  # and are to hold those up to this one
     before: Reach  # how far windows are answered
@@ -163,7 +164,7 @@ class _Shaped:
 def _reload(state: StreamState, errand: Errand, share: Share, home: Home) -> int:
     """Bring the cells of a snapshot into a new state; gives the last batch that they hold."""
     if errand.base is None:
-        return -1
+        return errand.start
     snapshot = Snapshots(home).open(errand.base)
     state.take(load_feeds(snapshot, errand.stream, share), {})
     return int(snapshot.meta["positions"].get(errand.stream, -1))

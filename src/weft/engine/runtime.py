@@ -160,7 +160,7 @@ class Runtime:
         if self.crew is None:
             return StreamState(plan, floors)
         place = Place(self.home, self.crew, lambda: self.answers.stem(self.step_number + 1))
-        return Bucketed(plan, floors, place)
+        return Bucketed(plan, floors, place, self.positions.get(plan.stream.name, -1))
 
     def place(self, crew: Crew | None) -> None:
         """Have the cells held by the buckets of a crew, or here: by way of a snapshot."""

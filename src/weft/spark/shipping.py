@@ -14,16 +14,20 @@ from pyspark.sql import SparkSession
 
 PACKAGES = ("weft", "sqlglot")  # plain Python
 
+_shipped: set[str] = set()  # the applications that have them
+
 
 def ship(spark: SparkSession) -> None:
     """Send the packages to all executors, now and later; with a local master workers have them already."""
-    if str(spark.sparkContext.master).startswith("local"):
+    context = spark.sparkContext
+    if str(context.master).startswith("local") or context.applicationId in _shipped:
         return
     path = Path(tempfile.mkdtemp(prefix="weft-ship-")) / "weft.zip"
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
         for name in PACKAGES:
             _add(archive, name)
-    spark.sparkContext.addPyFile(str(path))
+    context.addPyFile(str(path))
+    _shipped.add(context.applicationId)
 
 
 def _add(archive: zipfile.ZipFile, package: str) -> None:

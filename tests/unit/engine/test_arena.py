@@ -23,6 +23,7 @@ ERRAND = Errand(
     buckets=2,
     floors={},
     base=None,
+    start=-1,
     after=-1,
     upto=4,
     before=Reach(),
