@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from weft.engine.shape import Done, Job, Shape
+from weft.engine.shape import Chosen, Done, Job, Mask, Shape
 from weft.engine.windows import Times, Windows
 from weft.kernels.arrow import array_of
 from weft.kernels.state import Answered, FeedState
@@ -175,36 +175,35 @@ def evaluated(item: Item, done: Done | None = None, table: pa.Table | None = Non
     """What an answer is made of, and its expressions over it; `done` where Spark evaluated them."""
     table = item.needed() if table is None else table
     if not table.num_rows:
-        return table, Done((), None)
-    return table, _with_failed(table, done or item.shape.evaluate(table))
+        return table, Done((), ())
+    return table, done or item.shape.evaluate(table)
 
 
 def _add(answers: Answers, item: Item, table: pa.Table, done: Done) -> None:
     name = item.shape.query.name
     answers.windows[name] = item.count_windows()
-    answer = item.shape.select(table, done)
+    chosen = item.shape.choose(table, done, broken(table))
+    answer = item.shape.select(done, chosen)
     if answer.num_rows:
         answers.tables[name] = answer
-    if (failed := failed_rows(item, done)) is not None:
+    if (failed := failed_rows(item, chosen)) is not None:
         answers.failed[name] = failed
 
 
-def failed_rows(item: Item, done: Done) -> pa.Table | None:
+def failed_rows(item: Item, chosen: Chosen) -> pa.Table | None:
     """The aggregates on which an expression failed."""
-    if done.failed is None or not done.failed.any():
+    if chosen.failed is None:
         return None
-    failed = item.table().filter(pa.array(done.failed))
+    failed = item.table().filter(pa.array(chosen.failed))
     return failed.drop_columns([FAILED]) if FAILED in failed.column_names else failed
 
 
 FAILED = "_failed"  # marks the rows of which an aggregate itself failed
 
 
-def _with_failed(table: pa.Table, done: Done) -> Done:
-    if FAILED not in table.column_names:
-        return done
-    marked = table.column(FAILED).to_numpy()
-    return Done(done.columns, marked if done.failed is None else marked | done.failed)
+def broken(table: pa.Table) -> Mask | None:
+    """The rows of which an aggregate itself failed."""
+    return table.column(FAILED).to_numpy() if FAILED in table.column_names else None
 
 
 def _times(at: Times) -> pa.Array:

@@ -17,9 +17,9 @@ from typing import Protocol
 import pyarrow as pa
 
 from weft.engine.buckets import Share, is_cells, name_of
-from weft.engine.due import Pending, evaluated, failed_rows
+from weft.engine.due import Pending, broken, evaluated, failed_rows
 from weft.engine.feedtables import load_feeds, table_name
-from weft.engine.ingest import FeedKey, feed_key
+from weft.engine.ingest import FeedKey, feed_key, is_combined
 from weft.engine.step import StreamState
 from weft.engine.windows import Reach, Times
 from weft.kernels.state import FeedState
@@ -153,11 +153,13 @@ class _Shaped:
         table, done = evaluated(item)
         if not table.num_rows:
             return
-        if (failed := failed_rows(item, done)) is not None:
+        take = shape.choose if shape.limit is None else shape.first
+        chosen = take(table, done, broken(table))
+        if (failed := failed_rows(item, chosen)) is not None:
             self.tables[FAILED + name] = failed
         if shape.limit is not None:  # the first of this bucket may be among the first of all
-            self.tables[UNSHAPED + name] = item.table().take(pa.array(shape.rows(table, done)))
-        elif (answer := shape.select(table, done)).num_rows:
+            self.tables[UNSHAPED + name] = item.table().take(pa.array(chosen.rows))
+        elif (answer := shape.select(done, chosen)).num_rows:
             self.tables[ANSWERS + name] = answer
 
 

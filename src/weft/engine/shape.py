@@ -22,6 +22,7 @@ from weft.plan.nodes import Named, Query
 from weft.share.parts import Parts, parts
 
 Mask = npt.NDArray[np.bool_]
+Rows = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,10 +35,18 @@ class Job:
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """The evaluated columns, in the order of `Job.named`, and the rows on which one of them failed."""
+    """The evaluated columns, in the order of `Job.named`, and for each the rows on which it failed."""
 
     columns: Sequence[pa.Array]
-    failed: Mask | None
+    failed: Sequence[Mask | None]  # None: on no row
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """The rows of an answer, in its order, and those that are not among them because they failed."""
+
+    rows: Rows | None  # None: all
+    failed: Mask | None  # None: no row
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,37 +66,48 @@ class Shape:
         """All expressions over the aggregates in `table`, by the kernels."""
         assert self.compiled is not None
         columns = {name: whole(table.column(name)) for name in table.column_names}
-        made, failed = [], None
-        for expression in self.compiled:
-            column, wrong = expression.run(columns)
-            made.append(column)
-            failed = _either(failed, wrong)
-        return Done(made, failed)
+        ran = [expression.run(columns) for expression in self.compiled]
+        return Done([column for column, _ in ran], [failed for _, failed in ran])
 
-    def select(self, table: pa.Table, done: Done) -> pa.Table:
-        """The rows of the answer: those on which no expression failed."""
-        items = done.columns[len(done.columns) - self._items() :]
-        answer = pa.table(dict(zip(self._names(), items, strict=True)))
-        rows = self.rows(table, done)
-        return answer if rows is None else answer.take(pa.array(rows))
+    def select(self, done: Done, chosen: Chosen) -> pa.Table:
+        """The answer that the chosen rows make."""
+        answer = pa.table(dict(zip(self._names(), done.columns[self._above() :], strict=True)))
+        return answer if chosen.rows is None else answer.take(pa.array(chosen.rows))
 
-    def rows(self, table: pa.Table, done: Done) -> npt.NDArray[np.int64] | None:
-        """Which rows the answer is made of; None: all."""
-        if done.failed is None and not self.having and self.limit is None:
-            return None
-        kept = np.ones(table.num_rows, bool) if done.failed is None else ~done.failed
-        if self.having:
-            held = done.columns[0]
-            kept &= held.cast(pa.bool_()).fill_null(False).to_numpy(zero_copy_only=False)  # NULL has no type
+    def choose(self, table: pa.Table, done: Done, broken: Mask | None) -> Chosen:
+        """Which rows the answer is made of. `broken` marks those of which an aggregate itself failed.
+
+        A row that HAVING leaves out, or that is not among the first, fails on nothing that comes after.
+        """
+        first = self.first(table, done, broken)
+        wrong = _any(done.failed[self._above() :])
+        if wrong is None:
+            return first
+        rows = np.arange(table.num_rows) if first.rows is None else first.rows
+        failed = np.zeros(table.num_rows, bool) if first.failed is None else first.failed.copy()
+        failed[rows[wrong[rows]]] = True
+        return Chosen(rows[~wrong[rows]], failed if failed.any() else None)
+
+    def first(self, table: pa.Table, done: Done, broken: Mask | None) -> Chosen:
+        """The same as far as HAVING, ORDER BY and LIMIT go, whatever becomes of the SELECT list."""
+        wrong = _any([broken, *done.failed[: self._above()]])
+        if wrong is None and not self.having and self.limit is None:
+            return Chosen(None, None)
+        kept = np.ones(table.num_rows, bool)
+        failed = np.zeros(table.num_rows, bool)
+        for at, mask in enumerate([broken, *done.failed[: self._above()]]):
+            if mask is not None:
+                failed |= kept & mask
+                kept &= ~mask
+            if self.having and at == 1:
+                kept &= _true(done.columns[0])
         rows = np.flatnonzero(kept)
         if self.limit is not None:
-            order = list(done.columns[int(self.having) : int(self.having) + len(self.order)])
-            return rows[self._first(table, order, rows, self.limit)]
-        return None if len(rows) == table.num_rows else rows
+            order = list(done.columns[int(self.having) : self._above()])
+            rows = rows[self._first(table, order, rows, self.limit)]
+        return Chosen(rows, failed if failed.any() else None)
 
-    def _first(
-        self, table: pa.Table, order: list[pa.Array], rows: npt.NDArray[np.int64], limit: int
-    ) -> npt.NDArray[np.int64]:
+    def _first(self, table: pa.Table, order: list[pa.Array], rows: Rows, limit: int) -> Rows:
         at = pa.array(rows)
         window = table.column("window_end").take(at).cast(pa.int64()).to_numpy()
         keys = [(column.take(at), key.descending, key.nulls_first) for column, key in zip(order, self.order)]
@@ -95,10 +115,11 @@ class Shape:
         return top(window, keys, ties, limit)
 
     def _names(self) -> list[str]:
-        return [named.name for named in self.named[len(self.named) - self._items() :]]
+        return [named.name for named in self.named[self._above() :]]
 
-    def _items(self) -> int:
-        return len(self.named) - len(self.order) - self.having
+    def _above(self) -> int:
+        """Where the SELECT list begins among all expressions."""
+        return int(self.having) + len(self.order)
 
 
 def shape(query: Query) -> Shape:
@@ -143,7 +164,13 @@ def _compile(expressions: list[Expr], types: dict[str, str]) -> tuple[Compiled, 
     return tuple(made)
 
 
-def _either(left: Mask | None, right: Mask | None) -> Mask | None:
-    if left is None or right is None:
-        return right if left is None else left
-    return left | right
+def _any(masks: Sequence[Mask | None]) -> Mask | None:
+    """The rows that any mask marks; None where there are none."""
+    found = [mask for mask in masks if mask is not None and mask.any()]
+    return np.logical_or.reduce(found) if found else None
+
+
+def _true(column: pa.Array) -> Mask:
+    """Where a condition holds."""
+    mask: Mask = column.cast(pa.bool_()).fill_null(False).to_numpy(zero_copy_only=False)  # NULL has no type
+    return mask

@@ -1,7 +1,7 @@
 """Expressions above the aggregates that the kernels do not know, for all queries of a step in one Spark job.
 
-job  row  0._a0  0._k0  1._a0            job  row  0.0  1.0  failed
-0    0    7      x                  ─►   0    0    x7        false
+job  row  0._a0  0._k0  1._a0            job  row  0.0  1.0  1.0 fails
+0    0    7      x                  ─►   0    0    x7
 1    0                  3.5              1    0         yes  false
 """
 
@@ -46,14 +46,15 @@ def _selected(spark: SparkSession, jobs: Sequence[Job]) -> DataFrame:
     tables = [_numbered(at, job.table) for at, job in enumerate(jobs)]
     rows = frame(spark, pa.concat_tables(tables, promote_options="default"))
     types = {field.name: field.dataType.simpleString() for field in rows.schema.fields}
-    columns, failed = ["_job", "_row"], []
+    columns = ["_job", "_row"]
     for at, job in enumerate(jobs):
         for i, named in enumerate(job.named):
             own = _renamed(named.expr, at)
             columns.append(f"CASE WHEN _job = {at} THEN {safe(own, types).sql} END AS _{at}_{i}")
             fails = failing(own, types)
-            failed += [f"(_job = {at} AND {fails.sql})"] if fails is not None else []
-    return rows.selectExpr(*columns, f"coalesce({' OR '.join(failed) or 'false'}, false) AS _failed")
+            if fails is not None:
+                columns.append(f"coalesce(_job = {at} AND {fails.sql}, false) AS _{at}_{i}_fails")
+    return rows.selectExpr(*columns)
 
 
 def _numbered(at: int, table: pa.Table) -> pa.Table:
@@ -82,12 +83,15 @@ def _split(made: pa.Table, jobs: Sequence[Job]) -> list[Done]:
         mine = made.slice(start, job.table.num_rows)
         start += job.table.num_rows
         columns = [mine.column(f"_{at}_{i}").combine_chunks() for i in range(len(job.named))]
-        failed = mine.column("_failed").to_numpy()
-        done.append(Done(columns, failed if failed.any() else None))
+        fails = [f"_{at}_{i}_fails" for i in range(len(job.named))]
+        known = set(made.column_names)
+        done.append(
+            Done(columns, [mine.column(each).to_numpy() if each in known else None for each in fails])
+        )
     return done
 
 
 def _all_failed(selected: DataFrame, job: Job) -> Done:
     schema = to_arrow_schema(selected.schema)
     columns = [pa.nulls(job.table.num_rows, schema.field(f"_0_{i}").type) for i in range(len(job.named))]
-    return Done(columns, np.ones(job.table.num_rows, dtype=np.bool_))
+    return Done(columns, [np.ones(job.table.num_rows, dtype=np.bool_) for _ in job.named])

@@ -286,6 +286,29 @@ def test_a_sum_that_does_not_fit_is_a_dead_letter_and_its_query_goes_on(start: O
     assert "wide" in bench.runtime.running
 
 
+@pytest.mark.parametrize(
+    ("rest", "answers", "dead"),
+    [
+        ("", ["A", "C"], 1),
+        ("HAVING SUM(qty) <> 0", ["A", "C"], 0),  # what it leaves out does not fail
+        ("HAVING 1 DIV SUM(qty) >= 0", ["A", "C"], 1),
+        ("ORDER BY SUM(price) LIMIT 1", ["A"], 0),  # nor does what is not among the first
+        ("ORDER BY SUM(price) LIMIT 2", ["A"], 1),
+        ("ORDER BY 1 DIV SUM(qty), sym LIMIT 2", ["A", "C"], 1),
+    ],
+)
+def test_only_an_answer_can_fail(start: Open, rest: str, answers: list[str], dead: int) -> None:
+    bench = start(
+        "CREATE QUERY q AS SELECT sym, 10 DIV SUM(qty) AS d FROM trades [RANGE 4 SECONDS]"
+        f" GROUP BY sym {rest};"
+    )
+    bench.ingest(row("A", 1, 1, "x", 1), row("B", 2, 0, "x", 1), row("C", 3, 1, "x", 1))
+    finish(bench)
+    assert sorted(column(bench.answers("q"), "sym")) == answers
+    assert bench.runtime.tally.get("dead", "q@1") == dead
+    assert len(bench.dead("q@1")) == dead
+
+
 def test_on_error_fail_stops_the_query_at_the_batch_with_the_row(start: Open) -> None:
     bench = start(COUNT + STRICT)
     feed(bench, 1, 9)
