@@ -24,6 +24,7 @@ from weft.lang.statements import WindowSpec
 from weft.log.bundle import Bundle, joined
 from weft.log.home import Home
 from weft.log.ingest import IngestRecord
+from weft.log.snapshots import Snapshot
 from weft.share.nodes import StreamPlan
 from weft.times import BEGINNING, Instant
 
@@ -92,13 +93,24 @@ class Bucketed:
             late.update(each.late)
         return Due(items, late, said)
 
+    def begin(self, snapshot: Snapshot) -> None:
+        """Cells will be loaded from a snapshot by the buckets themselves."""
+        stream = self.plan.stream.name
+        self.base, self.after = snapshot.step, snapshot.meta["positions"].get(stream, -1)
+        self.upto, self.latest = self.after, snapshot.meta["folded"].get(stream, BEGINNING)
+
     def load(self) -> None:
         """Have every bucket get its cells, so that what is damaged shows before anything is changed."""
-        self._run(self.reach, None)
+        if self.after >= 0:
+            self._run(self.reach, None)
 
-    def save(self, stem: str) -> list[Bundle]:
-        """Have the cells written as tables of a snapshot, into files whose names begin so."""
-        return [each.snapshot for each in self._run(self.reach, None, stem)]
+    def save(self, stem: str) -> tuple[dict[str, pa.Table], list[Bundle]]:
+        """Have the buckets write their cells as tables of a snapshot, into files whose names begin so."""
+        return {}, [each.snapshot for each in self._run(self.reach, None, stem)]
+
+    def saved_as(self, step: int) -> None:
+        """From now on, cells that are lost are loaded from the snapshot after this step."""
+        self.base = step
 
     def _run(self, reach: Reach, first: Instant | None, snapshot: str | None = None) -> list[Told]:
         place = self._place

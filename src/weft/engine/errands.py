@@ -184,7 +184,7 @@ def _fold(state: StreamState, log: IngestLog, share: Share, after: int, upto: in
 
 def _fold_one(state: StreamState, log: IngestLog, record: IngestRecord, share: Share) -> dict[str, int]:
     described = record.meta["feeds"]
-    if record.meta["buckets"] == share.buckets:
+    if record.meta["buckets"] == share.buckets and not is_combined(described, state.wanted):
         mine = name_of(share.bucket)
         return state.fold(log.load(record, mine), described) if mine in record.tables else {}
     cells = load_cells(log, record)

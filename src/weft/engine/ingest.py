@@ -198,6 +198,15 @@ def providers(
                 return
 
 
+def is_combined(described: list[dict[str, Any]], wanted: Mapping[FeedKey, set[str]]) -> bool:
+    """Does any of the `wanted` feeds get cells from a finer one of the batch?"""
+    return any(
+        described_key(feed) != key
+        for key, texts in wanted.items()
+        for feed, _ in providers(described, key, texts)
+    )
+
+
 def described_key(feed: Mapping[str, Any]) -> FeedKey:
     return feed["extra"], tuple(feed["keys"])
 

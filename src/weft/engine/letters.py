@@ -5,6 +5,8 @@ from __future__ import annotations
 import pyarrow as pa
 import pyarrow.compute as pc
 
+DEAD = "dead:"  # begins the keys of tables with dead letters
+
 
 def by_query(dead: pa.Table, stream: str) -> dict[str, pa.Table]:
     """The dead letters of a batch by query; those of the stream itself under its name."""

@@ -14,15 +14,13 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from weft.engine.bucketed import Bucketed
-from weft.engine.feedtables import described_feeds, load_feeds, table_name
-from weft.engine.ingest import described_key, feed_key
+from weft.engine.ingest import feed_key
 from weft.engine.step import StreamState
 from weft.engine.tally import Tally
 from weft.engine.windows import Reach
 from weft.log.bundle import Bundle
 from weft.log.durable import damaged
 from weft.log.snapshots import Snapshot
-from weft.times import BEGINNING
 
 if TYPE_CHECKING:
     from weft.engine.runtime import Runtime
@@ -34,13 +32,13 @@ def save(runtime: Runtime) -> None:
     written: list[Bundle] = []
     feeds: list[dict[str, Any]] = []
     for stream, state in runtime.states.items():
-        if isinstance(state, Bucketed):
-            written += state.save(runtime.snapshots.stem(runtime.step_number))
-        else:
-            tables |= {table_name(stream, at): feed.table() for at, feed in enumerate(state.feeds.values())}
+        own, others = state.save(runtime.snapshots.stem(runtime.step_number))
+        tables |= own
+        written += others
         feeds += _described(stream, state, runtime.buckets)
     meta = {
         "step": runtime.step_number,
+        "epoch": runtime.epoch,
         "positions": runtime.positions,
         "reach": {name: [s.reach.watermark, s.reach.drained] for name, s in runtime.states.items()},
         "folded": runtime.folded,
@@ -50,8 +48,7 @@ def save(runtime: Runtime) -> None:
     }
     runtime.snapshots.write(runtime.step_number, meta, tables, written)
     for state in runtime.states.values():
-        if isinstance(state, Bucketed):
-            state.base = runtime.step_number
+        state.saved_as(runtime.step_number)
     horizon = runtime.snapshots.horizon() or {}
     for stream, position in horizon.get("positions", {}).items():
         if stream in runtime.logs:
@@ -102,9 +99,14 @@ def _check_together(runtime: Runtime, snapshot: Snapshot | None) -> None:
 
 def was_in_buckets(runtime: Runtime, snapshot: Snapshot | None) -> bool:
     """Did the last run leave its cells apart by bucket, so that no bucket needs those of another?"""
-    feeds = snapshot.meta["feeds"] if snapshot is not None else []
+    feeds, epoch = (snapshot.meta["feeds"], snapshot.meta["epoch"]) if snapshot is not None else ([], -1)
     batches = [record for log in runtime.logs.values() for record in log.records()] if not feeds else []
-    return all(about["buckets"] for about in feeds) and all(r.meta["buckets"] for r in batches)
+    changes = runtime.catalog.epochs[epoch + 1 :]  # one decided elsewhere may count on cells of many buckets
+    return (
+        all(about["buckets"] for about in feeds)
+        and all(record.meta["buckets"] for record in batches)
+        and all(change.buckets for change in changes)
+    )
 
 
 def restore(runtime: Runtime, snapshot: Snapshot | None) -> None:
@@ -118,8 +120,7 @@ def restore(runtime: Runtime, snapshot: Snapshot | None) -> None:
         runtime.step_number = record.number
         _take_out(runtime, record.meta["stopped"])
     for state in runtime.states.values():
-        if isinstance(state, Bucketed) and state.after >= 0:
-            state.load()
+        state.load()
     pending = runtime.answers.pending()
     if pending is not None:
         runtime.redo(pending.number, pending.meta)
@@ -145,14 +146,8 @@ def _load(runtime: Runtime, meta: Mapping[str, Any], snapshot: Snapshot) -> None
 
 def load_states(runtime: Runtime, snapshot: Snapshot) -> None:
     """Bring the cells of a snapshot into the states of all streams, or tell those in buckets of it."""
-    meta = snapshot.meta
-    for stream, state in runtime.states.items():
-        if isinstance(state, Bucketed):
-            state.base, state.after = snapshot.step, meta["positions"].get(stream, -1)
-            state.upto, state.latest = state.after, meta["folded"].get(stream, BEGINNING)
-            continue
-        whole = {described_key(feed): feed["whole"] for feed in described_feeds(snapshot, stream)}
-        state.take(load_feeds(snapshot, stream), whole)
+    for state in runtime.states.values():
+        state.begin(snapshot)
 
 
 def _set_reach(runtime: Runtime, reach: dict[str, list[int]]) -> None:

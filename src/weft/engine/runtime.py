@@ -19,13 +19,15 @@ from typing import Any
 import pyarrow as pa
 
 from weft.engine import letters
-from weft.engine.batch import STANDING, Batch
+from weft.engine.batch import Batch
 from weft.engine.bucketed import Bucketed, Place
-from weft.engine.buckets import CELLS, spread
+from weft.engine.buckets import spread
 from weft.engine.due import Answers, finish
 from weft.engine.epochs import FAILED, change
-from weft.engine.errands import Crew, load_cells
+from weft.engine.errands import Crew
+from weft.engine.fresh import Fresh
 from weft.engine.held import Held, first_bound
+from weft.engine.letters import DEAD
 from weft.engine.outcome import Outcome, stopped
 from weft.engine.recovery import find, load_states, restore, save, was_in_buckets
 from weft.engine.shape import Done, Job
@@ -46,7 +48,6 @@ from weft.times import BEGINNING, Instant
 
 Finisher = Callable[[Sequence[Job]], Sequence[Done]]
 
-DEAD = "dead:"  # begins the names of tables with dead letters
 SNAPSHOT_EVERY = 50  # steps: bounds both recovery time and the files that the log holds
 
 
@@ -61,7 +62,7 @@ class Runtime:
         self.lock = threading.RLock()  # the program in force, and commits
         self.news = threading.Condition()  # a batch was committed, or all is to end
         self._stepping = threading.Lock()
-        self._fresh: dict[tuple[str, int], dict[str, pa.Table]] = {}  # committed, not yet folded
+        self._fresh = Fresh(self.logs)
         self.latest: dict[str, Instant] = {}
         self.states: dict[str, StreamState | Bucketed] = {}
         self.reached: dict[str, Reach] = {}  # how far streams had come that no query reads now
@@ -110,7 +111,12 @@ class Runtime:
     def take_out(self, failed: Mapping[str, str]) -> None:
         with self.lock:
             for name, reason in failed.items():
-                self.catalog.change(effective=self._next_batches(), drop=[name], reason=FAILED + reason)
+                self.catalog.change(
+                    effective=self._next_batches(),
+                    drop=[name],
+                    reason=FAILED + reason,
+                    buckets=self.buckets,
+                )
             self._adopt(self.program)
 
     def _put_in_force(self, program: Program) -> None:
@@ -118,7 +124,11 @@ class Runtime:
         changed = change(self.catalog, program, lambda query: self._bound(program, query, there))
         if changed:
             self.catalog.change(
-                effective=self._next_batches(), add=changed.add, drop=changed.drop, streams=changed.streams
+                effective=self._next_batches(),
+                add=changed.add,
+                drop=changed.drop,
+                streams=changed.streams,
+                buckets=self.buckets,
             )
         if changed or program != self.program:
             self._adopt(program)
@@ -221,7 +231,7 @@ class Runtime:
                 return False
             record = self.logs[batch.stream].commit(batch.number, tables, meta, batch.written)
             if record.meta == meta:
-                self._fresh[(batch.stream, batch.number)] = tables
+                self._fresh.keep(batch.stream, batch.number, tables)
             self.latest[batch.stream] = max(
                 self.latest.get(batch.stream, BEGINNING), _or_beginning(record.meta["max_time"])
             )
@@ -356,35 +366,19 @@ class Runtime:
             self.first[stream] = min(self.first.get(stream, first), first)
         if stream not in self.states:
             return {}
-        return self.states[stream].take_in(record, lambda: self._cells(stream, record))
-
-    def _cells(self, stream: str, record: IngestRecord) -> pa.Table | None:
-        if CELLS in record.tables:
-            return self._load(stream, record, CELLS)
-        return load_cells(self.logs[stream], record)
-
-    def _load(self, stream: str, record: IngestRecord, name: str) -> pa.Table:
-        """A table of a batch: from memory if it was just committed, else from its file."""
-        fresh = self._fresh.get((stream, record.number), {})
-        return fresh[name] if name in fresh else self.logs[stream].load(record, name)
+        return self.states[stream].take_in(record, lambda: self._fresh.cells(stream, record))
 
     def _pass_through(self, stream: str, record: IngestRecord, tables: dict[str, pa.Table]) -> None:
         """Rows of standing filters and dead letters go on as they are."""
-        keys = self._keys_of(record)
-        for name in record.meta["standing"]:
-            if self._runs(keys[name]):
-                _append(tables, keys[name], self._load(stream, record, f"{STANDING}{name}"))
-        if "dead" in record.tables:
-            for name, rows in letters.by_query(self._load(stream, record, "dead"), stream).items():
-                _append(tables, f"{DEAD}{keys.get(name, name)}", rows)
-        self._fresh.pop((stream, record.number), None)
+        in_force = {query.key for query in self.running.values()}
+        for key, rows in self._fresh.passing(stream, record, self._keys_of(record)):
+            if key.startswith(DEAD) or key in in_force:
+                _append(tables, key, rows)
+        self._fresh.forget(stream, record.number)
 
     def _keys_of(self, record: IngestRecord) -> dict[str, str]:
         """The query versions that a batch was ingested for, by name: not always those in force now."""
         return {query.name: query.key for query in self.catalog.queries_in(record.meta["epoch"])}
-
-    def _runs(self, key: str) -> bool:
-        return any(query.key == key for query in self.running.values())
 
     def _answer(self, reach: Mapping[str, Reach], late: Counter[str]) -> Answers:
         """Answer what is due, and add to the late rows those that only the buckets know of."""

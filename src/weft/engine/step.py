@@ -11,15 +11,18 @@ from typing import Any
 import pyarrow as pa
 
 from weft.engine.due import Due, Pending
+from weft.engine.feedtables import described_feeds, load_feeds, table_name
 from weft.engine.finals import aggregate_columns
 from weft.engine.held import Held, Whole, best_source, held
-from weft.engine.ingest import FeedKey, Fold, feed_key, folds, spec
+from weft.engine.ingest import FeedKey, Fold, described_key, feed_key, folds, spec
 from weft.engine.late import late_rows
 from weft.engine.shape import shape
 from weft.engine.windows import Reach, Windows, due, needed_from
 from weft.kernels.columns import ColumnSpec
 from weft.kernels.state import FeedState
+from weft.log.bundle import Bundle
 from weft.log.ingest import IngestRecord
+from weft.log.snapshots import Snapshot
 from weft.share.nodes import StreamPlan, Tap
 from weft.times import BEGINNING, Instant
 
@@ -124,6 +127,23 @@ class StreamState:
 
     def settle(self) -> None:
         """What was taken in is folded already."""
+
+    def begin(self, snapshot: Snapshot) -> None:
+        """Take over the cells of a snapshot."""
+        stream = self.plan.stream.name
+        whole = {described_key(feed): feed["whole"] for feed in described_feeds(snapshot, stream)}
+        self.take(load_feeds(snapshot, stream), whole)
+
+    def load(self) -> None:
+        """The cells are here already."""
+
+    def save(self, stem: str) -> tuple[dict[str, pa.Table], list[Bundle]]:
+        """The cells as tables of a snapshot: those still to be written, and those already in files."""
+        stream = self.plan.stream.name
+        return {table_name(stream, at): feed.table() for at, feed in enumerate(self.feeds.values())}, []
+
+    def saved_as(self, step: int) -> None:
+        """The snapshot is there; cells that are here do not need it."""
 
     def due(self, reach: Reach, first: Instant | None) -> Due:
         """The aggregates of every window that `reach` closes, per query.

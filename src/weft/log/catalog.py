@@ -58,6 +58,7 @@ class Epoch:
     dropped: tuple[str, ...]  # keys
     reason: str
     at: str  # wall time, ISO 8601
+    buckets: int = 0  # in how many the cells lay when it was decided what new queries start from; 0: together
     program: str = field(default="", repr=False)  # the program text as given
 
 
@@ -128,6 +129,7 @@ class Catalog:
         drop: Sequence[str] = (),
         streams: Mapping[str, str] | None = None,
         reason: str = "program",
+        buckets: int = 0,
         program: str = "",
     ) -> Epoch:
         """Begin a new epoch: drop and add queries, declare streams, all or nothing.
@@ -141,6 +143,7 @@ class Catalog:
             "epoch": len(self._epochs),
             "at": datetime.now(UTC).isoformat(timespec="milliseconds"),
             "reason": reason,
+            "buckets": buckets,
             "effective": dict(effective),
             "add": [[new.name, self._next_version(new.name), new.text, new.bound] for new in add],
             "drop": list(drop),
@@ -199,6 +202,7 @@ class Catalog:
                 tuple(dropped),
                 meta["reason"],
                 meta["at"],
+                meta["buckets"],
                 meta["program"],
             )
         )

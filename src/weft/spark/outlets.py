@@ -18,6 +18,7 @@ from weft.engine.datasets import MARKER, refuse_taken
 from weft.engine.delivery import Delivery, Write
 from weft.engine.epochs import keys
 from weft.engine.filesinks import FileSink
+from weft.engine.letters import DEAD
 from weft.engine.runtime import Runtime
 from weft.engine.sinkoptions import FORMATS
 from weft.errors import QueryError, RunError, WeftError
@@ -30,8 +31,6 @@ from weft.plan.nodes import Program
 from weft.share.parts import parts
 from weft.spark.sinks import spark_writer
 from weft.times import Instant
-
-DEAD = "dead:"
 
 
 class Outlets:

@@ -247,7 +247,8 @@ def batches(draw: st.DrawFn) -> list[list[Row]]:
     return made
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@pytest.mark.together
+@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(history=batches(), programs=st.tuples(PROGRAMS, PROGRAMS, PROGRAMS), data=st.data())
 def test_all_windows_after_the_bound_are_whole(
     history: list[list[Row]],
@@ -255,7 +256,13 @@ def test_all_windows_after_the_bound_are_whole(
     data: st.DataObject,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    """However often the program starts anew, and wherever its cells are in each of its lives."""
     monkeypatch.setattr(runtime, "SNAPSHOT_EVERY", 2)
+
+    def place() -> None:
+        monkeypatch.setattr(Bench, "buckets", data.draw(st.sampled_from([0, 2, 3]), label="buckets"))
+
+    place()
     added = [data.draw(FIRST), data.draw(NEXT)]
     texts = ["".join(BASES[name] for name in sorted(programs[0] | {"by sym"}))]
     texts += ["".join(BASES[name] for name in sorted(programs[1])) + added[0].text]
@@ -266,6 +273,7 @@ def test_all_windows_after_the_bound_are_whole(
         bench = Bench(Path(path), texts[0])
         for number, rows in enumerate([*history, []]):
             for text in [text for text, at in zip(texts[1:], changes) if at == number]:
+                place()
                 bench = _changed(bench, text, data.draw(st.booleans(), label="at a start"))
             if rows:
                 bench.ingest(*rows)
@@ -273,6 +281,7 @@ def test_all_windows_after_the_bound_are_whole(
                 bench.step()
             if data.draw(st.integers(0, 3), label="crash") == 0:
                 bench.close()
+                place()
                 bench = Bench(Path(path), texts[sum(at <= number for at in changes)])
         bench.step()
         bench.drain()

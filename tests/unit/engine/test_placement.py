@@ -85,7 +85,7 @@ def run(path: Path, placements: list[int], seed: int, forgets: float = 0.3) -> t
         bench.close()
 
 
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(
     placements=st.lists(st.sampled_from([0, 1, 2, 5]), min_size=1, max_size=4),
     seed=st.integers(0, 1000),
@@ -156,4 +156,29 @@ def test_a_stream_that_nobody_read_for_a_while_starts_without_cells(
     bench.drain()
     bench.deliver()
     assert [answer["n"] for answer in bench.answers("new")] == [1]
+    bench.close()
+
+
+def test_what_started_from_finer_groups_is_whole_in_buckets(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Cells of the finer groups lie apart; only a run that had them together can have combined them."""
+    monkeypatch.setattr(runtime, "SNAPSHOT_EVERY", 100)
+    count = "CREATE QUERY {0} AS SELECT {1}, COUNT(*) AS n FROM trades [RANGE 8 SECONDS] GROUP BY {1};"
+    fine, coarse = count.format("fine", "sym, note"), count.format("coarse", "sym")
+    monkeypatch.setattr(Bench, "buckets", 3)
+    bench = Bench(tmp_path, fine)
+    for at in range(1, 7):
+        bench.ingest(row("a", 1.0, 1, f"note {at}", float(at)))
+        bench.step()
+    bench.close()
+    for buckets in (0, 3):
+        monkeypatch.setattr(Bench, "buckets", buckets)
+        bench = Bench(tmp_path, fine + coarse)
+        bench.step()
+        if not buckets:
+            bench.close()
+    bench.drain()
+    bench.deliver()
+    assert [answer["n"] for answer in bench.answers("coarse")] == [6]
     bench.close()
