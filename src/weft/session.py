@@ -30,6 +30,7 @@ from weft.lang.statements import (
     Unread,
 )
 from weft.optimize.pipeline import optimize_program
+from weft.placement import AUTO, check_placement
 from weft.plan.bind import bind_program
 from weft.plan.nodes import Program
 from weft.share.build import build
@@ -56,10 +57,11 @@ class Session:
         *,
         master: str | None = None,
         conf: Mapping[str, str] | None = None,
-        placement: str = "auto",
+        placement: str = AUTO,
         buckets: int | None = None,
     ) -> None:
         """`placement`: where the cells are held, `driver`, `executors` (in `buckets`) or `auto`."""
+        check_placement(placement, buckets)
         self._spark, self._own_spark = spark, spark is None
         self._placement, self._buckets = placement, buckets
         self._master, self._conf = master, dict(conf or {})

@@ -10,12 +10,13 @@ from random import Random
 import pyarrow as pa
 import pytest
 
-from tests.properties.programs import STREAM, as_case, disagreements, run, scenario
+from tests.properties.programs import STREAM, Scenario, as_case, disagreements, run, scenario
 from weft.engine.arena import local_directory
 from weft.errors import RunError
 from weft.spark import ingest
 from weft.spark.executors import SparkCrew
 from weft.spark.replay import Replay
+from weft.spark.workers import Workers
 
 pytestmark = pytest.mark.spark
 
@@ -27,17 +28,28 @@ def crew(spark) -> Iterator[SparkCrew]:
     hired.close()
 
 
-@pytest.fixture(autouse=True, params=["in workers", "in the driver"])
-def level1(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where rows are aggregated: small batches in the driver, so there are to be none."""
-    if request.param == "in workers":
-        monkeypatch.setattr(ingest, "SMALL", -1)
+@pytest.fixture
+def in_workers(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """No batch is so small that the driver aggregates it; gives who was asked to aggregate one."""
+    monkeypatch.setattr(ingest, "SMALL", -1)
+    asked: list[str] = []
+
+    def spied(owner: type, name: str) -> None:
+        real = getattr(owner, name)
+
+        def call(self: object, *args: object) -> object:
+            asked.append(owner.__name__)
+            return real(self, *args)
+
+        monkeypatch.setattr(owner, name, call)
+
+    spied(SparkCrew, "write_cells")
+    spied(Workers, "cells")
+    return asked
 
 
-@pytest.mark.parametrize("seed", range(2))
-def test_random_programs_agree_with_the_reference(seed: int, spark, crew: SparkCrew, tmp_path: Path) -> None:
-    made = scenario(Random(5000 + seed), 12, 90, f"found by seed {5000 + seed}")
-    adapter = Replay(spark, tmp_path / "home", crew)
+def agrees(made: Scenario, spark, home: Path, crew: SparkCrew | None = None) -> None:
+    adapter = Replay(spark, home, crew)
     try:
         wrong = disagreements(made, run(made, adapter))
     finally:
@@ -45,18 +57,26 @@ def test_random_programs_agree_with_the_reference(seed: int, spark, crew: SparkC
     assert not wrong, as_case(made.only(*wrong)) + "\n".join(wrong.values())
 
 
-@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("seed", range(4))
+def test_random_programs_agree_with_the_reference(seed: int, spark, crew: SparkCrew, tmp_path: Path) -> None:
+    agrees(scenario(Random(5000 + seed), 12, 90, f"found by seed {5000 + seed}"), spark, tmp_path, crew)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_so_they_do_with_level_1_in_workers(
+    seed: int, spark, crew: SparkCrew, tmp_path: Path, in_workers: list[str]
+) -> None:
+    agrees(scenario(Random(5000 + seed), 12, 90, f"found by seed {5000 + seed}"), spark, tmp_path, crew)
+    assert "SparkCrew" in in_workers
+
+
+@pytest.mark.parametrize("seed", range(4))
 def test_level_1_in_workers_for_cells_in_the_driver(
-    seed: int, spark, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    seed: int, spark, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, in_workers: list[str]
 ) -> None:
     monkeypatch.setattr(ingest, "SHRINKS", 1 << 40)  # as if no batch shrank
-    made = scenario(Random(6000 + seed), 12, 90, f"found by seed {6000 + seed}")
-    adapter = Replay(spark, tmp_path / "home")
-    try:
-        wrong = disagreements(made, run(made, adapter))
-    finally:
-        adapter.stop()
-    assert not wrong, as_case(made.only(*wrong)) + "\n".join(wrong.values())
+    agrees(scenario(Random(6000 + seed), 12, 90, f"found by seed {6000 + seed}"), spark, tmp_path)
+    assert "Workers" in in_workers
 
 
 def test_cells_that_are_lost_or_moved_cost_no_answer(spark, crew: SparkCrew, tmp_path: Path) -> None:
@@ -82,7 +102,9 @@ def test_cells_that_are_lost_or_moved_cost_no_answer(spark, crew: SparkCrew, tmp
     assert reloads
 
 
-def test_standing_filters_and_dead_letters_of_one_batch(spark, crew: SparkCrew, tmp_path: Path) -> None:
+def test_standing_filters_and_dead_letters_of_one_batch(
+    spark, crew: SparkCrew, tmp_path: Path, in_workers: list[str]
+) -> None:
     adapter = Replay(spark, tmp_path / "home", crew)
     adapter.start(
         """

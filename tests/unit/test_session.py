@@ -31,3 +31,12 @@ def test_a_trigger_that_is_none_is_refused_before_anything_starts(tmp_path: Path
     with pytest.raises(RunError, match="the trigger 'soon' is no interval"):
         session.start(trigger="soon")
     assert not (tmp_path / "home").exists()
+
+
+@pytest.mark.parametrize(
+    ("placement", "buckets", "wanted"),
+    [("exectors", None, "there is no placement 'exectors'"), ("executors", 0, "cannot be held in 0 buckets")],
+)
+def test_a_placement_that_is_none_is_refused(placement: str, buckets: int | None, wanted: str) -> None:
+    with pytest.raises(RunError, match=wanted):
+        Session(placement=placement, buckets=buckets)

@@ -17,6 +17,7 @@ from weft.commands.options import (
     program_argument,
     read,
 )
+from weft.placement import AUTO, PLACEMENTS
 from weft.session import Session
 from weft.terminal.live import Live
 from weft.terminal.pace import troubles
@@ -38,8 +39,8 @@ from weft.terminal.progress import Interrupts, Plain, Progress, Ran, Silent, fol
 )
 @click.option(
     "--placement",
-    type=click.Choice(["driver", "executors", "auto"]),
-    default="auto",
+    type=click.Choice(PLACEMENTS),
+    default=AUTO,
     show_default=True,
     help="Where the live cells are held; auto: in the driver, until there are too many.",
 )

@@ -10,9 +10,8 @@ from pyspark.sql import SparkSession
 from weft.engine.errands import Crew
 from weft.engine.runtime import Runtime
 from weft.errors import WeftError
+from weft.placement import AUTO, DRIVER, EXECUTORS
 from weft.spark.executors import SparkCrew
-
-DRIVER, EXECUTORS, AUTO = PLACEMENTS = ("driver", "executors", "auto")
 
 MOST_CELLS = (
     20_000_000  # that the driver holds before `auto` moves them: about a gigabyte with two aggregates

@@ -17,13 +17,14 @@ from weft.log.catalog import Catalog
 from weft.log.durable import writing
 from weft.log.home import Home
 from weft.optimize.pipeline import optimize_program
+from weft.placement import AUTO
 from weft.plan.bind import bind_program
 from weft.plan.nodes import Program
 from weft.plan.problems import raise_all
 from weft.spark.analyze import analyze, check_sources_read
 from weft.spark.finish import finish
 from weft.spark.outlets import Outlets, check_sinks
-from weft.spark.placement import AUTO, Placement
+from weft.spark.placement import Placement
 from weft.spark.runner import Runner
 from weft.spark.session import check_session
 
