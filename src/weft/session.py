@@ -16,6 +16,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
 from weft import times
+from weft.engine.placement import AUTO, check_placement
 from weft.errors import Errors, QueryError, RunError
 from weft.lang.parse import read_program
 from weft.lang.printer import print_statement
@@ -30,7 +31,6 @@ from weft.lang.statements import (
     Unread,
 )
 from weft.optimize.pipeline import optimize_program
-from weft.placement import AUTO, check_placement
 from weft.plan.bind import bind_program
 from weft.plan.nodes import Program
 from weft.share.build import build
@@ -155,8 +155,8 @@ class Session:
     def start(self, trigger: str | None = None, once: bool = False, drain: bool = False) -> Self:
         """Run the program; returns at once.
 
-        `trigger`: a batch every so often, such as `1s`. `once`: what is there, then end; `drain`: answer all
-        of it.
+        `trigger`: a batch every so often, such as `1s`. `once`: what is there, then end; `drain`: the same,
+        and answer all of it.
         """
         if self._running is not None:
             raise RunError("already-started", "this session is running", help="stop() it first")
@@ -173,7 +173,7 @@ class Session:
             self._statements,
             self._bound,
             trigger=every,
-            once=once,
+            once=once or drain,
             drain=drain,
             placement=self._placement,
             buckets=self._buckets,

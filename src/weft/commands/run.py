@@ -17,7 +17,7 @@ from weft.commands.options import (
     program_argument,
     read,
 )
-from weft.placement import AUTO, PLACEMENTS
+from weft.engine.placement import AUTO, PLACEMENTS
 from weft.session import Session
 from weft.terminal.live import Live
 from weft.terminal.pace import troubles
@@ -97,7 +97,7 @@ def command(
             click.echo(said)
         ran = follow(
             session,
-            lambda: session.start(trigger=trigger, once=once or drain, drain=drain),
+            lambda: session.start(trigger=trigger, once=once, drain=drain),
             _shown(progress, program.name, session),
             interrupts,
         )

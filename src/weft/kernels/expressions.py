@@ -8,9 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 from sqlglot import exp
 
 from weft.kernels import arithmetic, logic
@@ -165,10 +167,42 @@ def _division(operation: Operation, result: str | None) -> Callable[[exp.Expr, M
 
 def _comparison(compare: logic.Comparison) -> Callable[[exp.Expr, Mapping[str, str]], Node]:
     def make(tree: exp.Expr, types: Mapping[str, str]) -> Node:
+        if _is_text(tree.this, types) and _is_string(tree.expression):
+            by_arrow, text = _TEXT_COMPARISONS[compare], tree.expression.name
+            return _text_test(tree.this.name, lambda column: by_arrow(column, text))
         left, right, type_ = _operands(tree, types)
         return Node("boolean", lambda c, n: logic.compared(compare, left(c, n), right(c, n), type_))
 
     return make
+
+
+def _is_text(tree: exp.Expr, types: Mapping[str, str]) -> bool:
+    return isinstance(tree, exp.Column) and types.get(tree.name) == "string"
+
+
+def _is_string(tree: exp.Expr) -> bool:
+    return isinstance(tree, exp.Literal) and bool(tree.is_string)
+
+
+def _text_test(name: str, test: Callable[[pa.Array], pa.Array]) -> Node:
+    """A test of a column of strings, done by Arrow: there are no Python strings then."""
+
+    def run(columns: Columns, _: int) -> Value:
+        column = columns[name]
+        null = column.is_null().to_numpy(zero_copy_only=False) if column.null_count else None
+        return Value(test(column).fill_null(False).to_numpy(zero_copy_only=False), null)
+
+    return Node("boolean", run)
+
+
+_TEXT_COMPARISONS: dict[logic.Comparison, Callable[..., pa.Array]] = {
+    logic.equal: pc.equal,
+    logic.unequal: pc.not_equal,
+    logic.less: pc.less,
+    logic.at_most: pc.less_equal,
+    logic.more: pc.greater,
+    logic.at_least: pc.greater_equal,
+}
 
 
 def _truth(tree: exp.Expr, types: Mapping[str, str]) -> Run:
@@ -212,6 +246,9 @@ def _between(tree: exp.Expr, types: Mapping[str, str]) -> Node:
 def _in(tree: exp.Expr, types: Mapping[str, str]) -> Node:
     if tree.args.get("query") or tree.args.get("unnest") or not tree.expressions:
         raise Outside
+    if _is_text(tree.this, types) and all(map(_is_string, tree.expressions)):
+        among = pa.array([each.name for each in tree.expressions], pa.string())
+        return _text_test(tree.this.name, partial(pc.is_in, value_set=among))
     nodes = [_node(part, types) for part in (tree.this, *tree.expressions)]
     type_ = widest([node.type for node in nodes])
     if type_ is None:

@@ -18,7 +18,7 @@ from weft.engine.arena import Arena, local_directory
 from weft.engine.errands import Errand, Told, run
 from weft.engine.mapside import Order, Written, write_cells
 from weft.share.nodes import StreamPlan
-from weft.spark.workers import Batches, Sent, Workers, collect, word
+from weft.spark.workers import Batches, Scanning, Sent, Workers, by_task, collect, word
 
 
 class SparkCrew:
@@ -40,6 +40,10 @@ class SparkCrew:
         """Level 1 of a batch whose expressions `rows` evaluates."""
         return collect(rows, partial(_do_write, order, self._workers.send(plan)))
 
+    def scan_cells(self, errand: Scanning, order: Order, plan: StreamPlan) -> list[Written]:
+        """The same of files that executors read by themselves."""
+        return self._workers.over(errand, partial(_do_scan_write, errand, order, self._workers.send(plan)))
+
     def close(self) -> None:
         self._anchor.unpersist()
 
@@ -55,3 +59,9 @@ def _do_write(order: Order, sent: Sent, rows: Batches) -> Iterator[pa.RecordBatc
     """In a worker: aggregate the rows of this partition and write their cells."""
     for written in write_cells(rows, order, sent.read()):
         yield word(written)
+
+
+def _do_scan_write(errand: Scanning, order: Order, sent: Sent, tasks: Batches) -> Iterator[pa.RecordBatch]:
+    """In a worker: aggregate the rows of the files of this partition and write their cells."""
+    plan = sent.read()
+    return by_task(tasks, lambda task: write_cells(errand.read(task, plan), order, plan))

@@ -15,8 +15,10 @@ from pyspark.sql.streaming.query import StreamingQuery
 from weft.engine.batch import Batch
 from weft.engine.ingest import AHEAD, CORRUPT, NO_TIME
 from weft.engine.mapside import Order
+from weft.engine.parquetfiles import Piece, read, spread
 from weft.engine.report import Pace
 from weft.engine.rowcells import row_cells, row_standing, standing_table
+from weft.engine.rowscan import RowScan, Unsuited
 from weft.engine.runtime import Runtime
 from weft.errors import WeftError
 from weft.log.bundle import Bundle
@@ -26,9 +28,10 @@ from weft.share.rowcolumns import key_layout
 from weft.spark.bisect import culprits
 from weft.spark.checkpoint import check_checkpoint, query_id
 from weft.spark.executors import SparkCrew
+from weft.spark.filescan import FileScan
 from weft.spark.level1 import bad_rows, collect, level1, small_rows, standing
 from weft.spark.stream import start_stream
-from weft.spark.workers import Workers
+from weft.spark.workers import Scanning, Workers
 from weft.times import Instant
 
 SMALL = 20_000  # rows: up to this many, shipping them costs less than an aggregation with its shuffle
@@ -37,6 +40,7 @@ MOST_DEAD = 100_000  # rows of one batch that are kept as dead letters; all are 
 
 # The level 1 table, the rows of standing filters by query, dead letters, and what executors have written.
 Made = tuple[pa.Table, Mapping[str, pa.Table], pa.Table | None, Sequence[Bundle]]
+Read = tuple[pa.Table, Mapping[str, pa.Table], Sequence[Bundle]]  # the same without dead letters
 
 
 class Halted(Exception):
@@ -53,6 +57,7 @@ class Ingest:
         self.error: WeftError | None = None  # what ended the query: Spark hands on only its text
         self.halted = False
         self._checkpoint: Path | None = None
+        self._files: FileScan | None = None
         self._stopping = False
         self.last_rows: int | None = None
         self.last_cells = 0
@@ -69,6 +74,7 @@ class Ingest:
         checkpoint = self.runtime.home.directory("checkpoints", self.stream.name)
         check_checkpoint(checkpoint, self.runtime.catalog, self.runtime.logs[self.stream.name])
         self._checkpoint = checkpoint
+        self._files = FileScan(self.spark, self.stream, checkpoint)
         self.query = start_stream(
             self.spark, self.stream, self.columns, checkpoint, self.on_batch, trigger, once
         )
@@ -121,7 +127,9 @@ class Ingest:
 
     def _level1(self, batch: DataFrame, number: int, epoch: int, plan: StreamPlan, started: float) -> Batch:
         now, watermark = _clock(), self.runtime.watermark(self.stream.name)
-        made = self._few_rows(batch, plan, now, watermark)
+        made = self._by_columns(batch, number, plan, now, watermark)
+        if made is None:
+            made = self._few_rows(batch, plan, now, watermark)
         if made is None and isinstance(self.runtime.crew, SparkCrew):
             made = self._by_crew(batch, number, plan, now, watermark, self.runtime.crew)
         table, filtered, dead, written = made or self._many_rows(batch, plan, now, watermark)
@@ -141,6 +149,63 @@ class Ingest:
             buckets=self.runtime.buckets,
             written=written,
         )
+
+    def _by_columns(
+        self, batch: DataFrame, number: int, plan: StreamPlan, now: Instant, watermark: Instant | None
+    ) -> Made | None:
+        """Files that weft reads by itself, few rows here and many in workers; None: Spark is to read them."""
+        found = self._files.of(number, plan) if self._files is not None else None
+        if self._files is None or found is None:
+            return None
+        scan, parts = found
+        try:
+            if sum(part.rows for part in parts) <= SMALL:
+                made = self._read_here(parts, scan, plan, now, watermark)
+            else:
+                shares = spread(parts, self.spark.sparkContext.defaultParallelism)
+                made = self._read_by_workers(Scanning(shares, now, watermark), number, plan)
+        except Unsuited as error:
+            self._files.give_up(error)
+            return None
+        if made is None:
+            return None
+        table, filtered, written = made
+        return table, filtered, self._dead(batch, plan, table, now, watermark), written
+
+    def _read_here(
+        self,
+        parts: Sequence[Piece],
+        scan: RowScan,
+        plan: StreamPlan,
+        now: Instant,
+        watermark: Instant | None,
+    ) -> Read | None:
+        batches = list(read(parts, scan, now))
+        if not batches:
+            return None
+        rows = pa.Table.from_batches(batches)
+        return row_cells(rows, plan, watermark), row_standing(rows, plan), ()
+
+    def _read_by_workers(self, errand: Scanning, number: int, plan: StreamPlan) -> Read | None:
+        if isinstance(self.runtime.crew, SparkCrew):
+            order = self._order(number, self.runtime.crew, errand.watermark)
+            written = self.runtime.crew.scan_cells(errand, order, plan)
+            table = pa.concat_tables([each.totals for each in written], promote_options="default")
+            return table, {}, tuple(each.bundle for each in written)
+        workers = self._able_workers()
+        if workers is None:
+            return None
+        said = workers.scan(errand, plan)
+        filtered: dict[str, list[pa.Table]] = {}
+        for _, standing_rows in said:
+            for name, rows in standing_rows.items():
+                filtered.setdefault(name, []).append(rows)
+        table = pa.concat_tables([cells for cells, _ in said], promote_options="default")
+        return table, {name: pa.concat_tables(rows) for name, rows in filtered.items()}, ()
+
+    def _order(self, number: int, crew: SparkCrew, watermark: Instant | None) -> Order:
+        log = self.runtime.logs[self.stream.name]
+        return Order(str(log.directory), log.stem(number), crew.buckets, watermark)
 
     def _few_rows(
         self, batch: DataFrame, plan: StreamPlan, now: Instant, watermark: Instant | None
@@ -164,8 +229,7 @@ class Ingest:
         crew: SparkCrew,
     ) -> Made | None:
         """A large batch where cells live in buckets: executors aggregate their rows and write them."""
-        log = self.runtime.logs[self.stream.name]
-        order = Order(str(log.directory), log.stem(number), crew.buckets, watermark)
+        order = self._order(number, crew, watermark)
         written = crew.write_cells(small_rows(batch, plan, now), order, plan)
         if not written:  # no rows
             return None

@@ -8,9 +8,9 @@ from contextlib import suppress
 from pyspark.sql import SparkSession
 
 from weft.engine.errands import Crew
+from weft.engine.placement import AUTO, DRIVER, EXECUTORS
 from weft.engine.runtime import Runtime
 from weft.errors import WeftError
-from weft.placement import AUTO, DRIVER, EXECUTORS
 from weft.spark.executors import SparkCrew
 
 MOST_CELLS = (

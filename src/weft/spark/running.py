@@ -9,6 +9,7 @@ from pathlib import Path
 from pyspark.sql import SparkSession
 
 from weft.engine.delivery import Delivery
+from weft.engine.placement import AUTO
 from weft.engine.report import report
 from weft.engine.runtime import Runtime
 from weft.engine.status import Status
@@ -17,7 +18,6 @@ from weft.log.catalog import Catalog
 from weft.log.durable import writing
 from weft.log.home import Home
 from weft.optimize.pipeline import optimize_program
-from weft.placement import AUTO
 from weft.plan.bind import bind_program
 from weft.plan.nodes import Program
 from weft.plan.problems import raise_all

@@ -17,6 +17,9 @@ from pyspark import Broadcast
 from pyspark.sql import DataFrame, SparkSession
 
 from weft.engine.mapside import make_cells
+from weft.engine.parquetfiles import Piece, read
+from weft.engine.rowcells import row_standing
+from weft.engine.rowscan import Unsuited, compile_scan
 from weft.errors import RunError
 from weft.share.nodes import StreamPlan
 from weft.spark.complaints import SPARK_ERRORS, complaint
@@ -62,9 +65,44 @@ class Workers:
         self._sent = [(plan, sent), *self._sent[: _KEPT - 1]]
         return sent
 
+    def scan(self, errand: Scanning, plan: StreamPlan) -> list[tuple[pa.Table, dict[str, pa.Table]]]:
+        """Level 1 tables of files, and the rows of standing filters."""
+        return self.over(errand, partial(_do_scan, errand, self.send(plan)))
+
+    def over(self, errand: Scanning, task: Task) -> list[Any]:
+        """The words of tasks that read files, one for each share; raises `Unsuited` if one could not."""
+        shares = len(errand.shares)
+        said = collect(self.spark.range(0, shares, 1, shares), task)
+        for word in said:
+            if isinstance(word, Refused):
+                raise Unsuited(word.why)
+        return said
+
     def cells(self, rows: DataFrame, plan: StreamPlan, watermark: Instant | None) -> list[pa.Table]:
         """Level 1 tables of rows whose expressions `rows` evaluates; cells of one group may be in several."""
         return collect(rows, partial(_do_cells, watermark, self.send(plan)))
+
+
+@dataclass(frozen=True, slots=True)
+class Scanning:
+    """What files tasks are to read, and as of when."""
+
+    shares: list[list[Piece]]
+    now: Instant
+    watermark: Instant | None
+
+    def read(self, task: int, plan: StreamPlan) -> Iterator[pa.RecordBatch]:
+        """In a worker: the evaluated rows of a share."""
+        scan = compile_scan(plan)
+        assert scan is not None  # it was compiled before
+        return read(self.shares[task], scan, self.now)
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """The word of a task that could not read its files."""
+
+    why: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +134,27 @@ def _do_cells(watermark: Instant | None, sent: Sent, rows: Batches) -> Iterator[
     """In a worker: aggregate the rows of this partition."""
     for _, table in make_cells(rows, sent.read(), watermark):
         yield word(table)
+
+
+def _do_scan(errand: Scanning, sent: Sent, tasks: Batches) -> Iterator[pa.RecordBatch]:
+    """In a worker: aggregate the rows of the files of this partition."""
+    plan = sent.read()
+
+    def said(task: int) -> Iterator[object]:
+        for rows, table in make_cells(errand.read(task, plan), plan, errand.watermark):
+            yield table, row_standing(rows, plan)
+
+    return by_task(tasks, said)
+
+
+def by_task(tasks: Batches, said: Callable[[int], Iterable[object]]) -> Iterator[pa.RecordBatch]:
+    """In a worker: what is said of each task, or that its files are not what was thought."""
+    for batch in tasks:
+        for task in batch.column(0).to_pylist():
+            try:
+                yield from map(word, said(task))
+            except Unsuited as error:
+                yield word(Refused(str(error)))
 
 
 def _try_out(rows: Batches) -> Iterator[pa.RecordBatch]:
