@@ -38,11 +38,12 @@ class SparkCrew:
 
     def write_cells(self, rows: DataFrame, order: Order, plan: StreamPlan) -> list[Written]:
         """Level 1 of a batch whose expressions `rows` evaluates."""
-        return collect(rows, partial(_do_write, order, self._workers.send(plan)))
+        return collect(rows, partial(_do_write, order, self._workers.send(plan, level1=True)))
 
     def scan_cells(self, errand: Scanning, order: Order, plan: StreamPlan) -> list[Written]:
         """The same of files that executors read by themselves."""
-        return self._workers.over(errand, partial(_do_scan_write, errand, order, self._workers.send(plan)))
+        sent = self._workers.send(plan, level1=True)
+        return self._workers.over(errand, partial(_do_scan_write, errand, order, sent))
 
     def close(self) -> None:
         self._anchor.unpersist()

@@ -8,7 +8,7 @@ from __future__ import annotations
 import pickle
 import secrets
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -30,7 +30,7 @@ Batches = Iterable[pa.RecordBatch]
 Task = Callable[[Batches], Iterator[pa.RecordBatch]]
 
 _WORD = pa.schema([("word", pa.binary())])
-_KEPT = 8  # plans: one for each stream and, while it changes, the one before
+_KEPT = 16  # plans: two for each stream and, while it changes, those before
 _plans: dict[str, StreamPlan] = {}  # in a worker: the plans it has read, by name
 
 
@@ -39,7 +39,7 @@ class Workers:
 
     def __init__(self, spark: SparkSession) -> None:
         self.spark = spark
-        self._sent: list[tuple[StreamPlan, Sent]] = []
+        self._sent: list[tuple[StreamPlan, bool, Sent]] = []
         ship(spark)
 
     def check(self, rows: DataFrame) -> None:
@@ -54,20 +54,24 @@ class Workers:
                 "see docs/cluster.md, or run with --placement driver",
             ) from error
 
-    def send(self, plan: StreamPlan) -> Sent:
-        """A plan is large, and stays for long: it is sent once, and workers read it once."""
-        for known, sent in self._sent:
-            if known is plan:
+    def send(self, plan: StreamPlan, *, level1: bool = False) -> Sent:
+        """A plan is large, and stays for long: it is sent once, and workers read it once.
+
+        `level1`: only what is done with rows. The queries above it are nearly all of a plan.
+        """
+        for known, part, sent in self._sent:
+            if known is plan and part == level1:
                 return sent
-        sent = Sent(secrets.token_hex(8), self.spark.sparkContext.broadcast(pickle.dumps(plan)))
-        for _, old in self._sent[_KEPT - 1 :]:
+        needed = replace(plan, taps=()) if level1 else plan
+        sent = Sent(secrets.token_hex(8), self.spark.sparkContext.broadcast(pickle.dumps(needed)))
+        for _, _, old in self._sent[_KEPT - 1 :]:
             old.plan.unpersist()
-        self._sent = [(plan, sent), *self._sent[: _KEPT - 1]]
+        self._sent = [(plan, level1, sent), *self._sent[: _KEPT - 1]]
         return sent
 
     def scan(self, errand: Scanning, plan: StreamPlan) -> list[tuple[pa.Table, dict[str, pa.Table]]]:
         """Level 1 tables of files, and the rows of standing filters."""
-        return self.over(errand, partial(_do_scan, errand, self.send(plan)))
+        return self.over(errand, partial(_do_scan, errand, self.send(plan, level1=True)))
 
     def over(self, errand: Scanning, task: Task) -> list[Any]:
         """The words of tasks that read files, one for each share; raises `Unsuited` if one could not."""
@@ -80,7 +84,7 @@ class Workers:
 
     def cells(self, rows: DataFrame, plan: StreamPlan, watermark: Instant | None) -> list[pa.Table]:
         """Level 1 tables of rows whose expressions `rows` evaluates; cells of one group may be in several."""
-        return collect(rows, partial(_do_cells, watermark, self.send(plan)))
+        return collect(rows, partial(_do_cells, watermark, self.send(plan, level1=True)))
 
 
 @dataclass(frozen=True, slots=True)
