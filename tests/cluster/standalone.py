@@ -19,10 +19,13 @@ LONGEST = 60.0  # seconds until a process must be there
 
 
 class Standalone:
-    """Started by `with`; `workers` can be killed, with their executors."""
+    """Started by `with`; `workers` can be killed, with their executors.
 
-    def __init__(self, directory: Path, workers: int, memory: str = "1g") -> None:
-        self.directory, self.count, self.memory = directory, workers, memory
+    `pinned`: each worker, and with it its executor, has a core of its own.
+    """
+
+    def __init__(self, directory: Path, workers: int, memory: str = "1g", pinned: bool = False) -> None:
+        self.directory, self.count, self.memory, self.pinned = directory, workers, memory, pinned
         self.workers: list[subprocess.Popen[bytes]] = []
         self._port = _free_port()
 
@@ -36,7 +39,7 @@ class Standalone:
         self.workers = [
             self._start(
                 f"worker{at}", "Worker", "--cores", "1", "--memory", self.memory, "--work-dir",
-                str(self.directory / f"work{at}"), self.master,
+                str(self.directory / f"work{at}"), self.master, core=at if self.pinned else None,
             )
             for at in range(self.count)
         ]  # fmt: skip
@@ -47,8 +50,9 @@ class Standalone:
         for process in reversed(self._processes):
             kill(process)
 
-    def _start(self, name: str, role: str, *options: str) -> subprocess.Popen[bytes]:
-        command = [SPARK / "bin" / "spark-class", f"org.apache.spark.deploy.{role.lower()}.{role}"]
+    def _start(self, name: str, role: str, *options: str, core: int | None = None) -> subprocess.Popen[bytes]:
+        pin = [] if core is None else ["taskset", "-c", str(core)]
+        command = [*pin, SPARK / "bin" / "spark-class", f"org.apache.spark.deploy.{role.lower()}.{role}"]
         settings = {"SPARK_HOME": str(SPARK), "SPARK_LOCAL_IP": HOST, "PYSPARK_PYTHON": sys.executable}
         with open(self.directory / f"{name}.log", "wb") as log:
             return subprocess.Popen(
