@@ -1,17 +1,18 @@
 """Errands on Spark's executors: one task for each bucket, on the executor that had it last.
 
-The anchor is a cached table with one row for each bucket. Its blocks stay where they were first computed,
-and Spark runs the task of a partition where its block is; so a bucket finds its cells on the machine it was
-on. If an executor is lost, its blocks are computed elsewhere, and its buckets are built from the log again.
+The anchor is a cached dataset with one partition for each bucket. Its blocks stay where they were first
+computed, and Spark runs the task of a partition where its block is; so a bucket finds its cells on the
+machine it was on. If an executor is lost, its blocks are computed elsewhere, and its buckets are built from
+the log again.
 """
 
 from __future__ import annotations
 
-import pickle
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import partial
 
 import pyarrow as pa
+from pyspark import StorageLevel
 from pyspark.sql import DataFrame, SparkSession
 
 from weft.engine.arena import Arena, local_directory
@@ -26,14 +27,12 @@ class SparkCrew:
 
     def __init__(self, spark: SparkSession, buckets: int) -> None:
         self.buckets, self._workers = buckets, Workers(spark)
-        self._anchor = spark.range(0, buckets, 1, buckets).persist()
+        self._anchor = self._workers.numbered(buckets).persist(StorageLevel.MEMORY_AND_DISK)
         self._workers.check(self._anchor)  # which also puts the anchor in its places
 
     def run(self, errand: Errand, plan: StreamPlan) -> list[Told]:
         """Have every bucket do its part."""
-        told: list[Told] = collect(
-            self._anchor, partial(_do_errand, pickle.dumps(errand), self._workers.send(plan))
-        )
+        told = self._anchor.mapPartitions(partial(_do_errand, errand, self._workers.send(plan))).collect()
         return sorted(told, key=lambda each: each.bucket)
 
     def write_cells(self, rows: DataFrame, order: Order, plan: StreamPlan) -> list[Written]:
@@ -49,11 +48,10 @@ class SparkCrew:
         self._anchor.unpersist()
 
 
-def _do_errand(errand: bytes, sent: Sent, anchors: Batches) -> Iterator[pa.RecordBatch]:
+def _do_errand(errand: Errand, sent: Sent, buckets: Iterable[int]) -> Iterator[Told]:
     """In a worker: do the errand for the buckets of this partition."""
-    for anchor in anchors:
-        for bucket in anchor.column(0).to_pylist():
-            yield word(run(pickle.loads(errand), sent.read(), bucket, Arena(local_directory())))
+    for bucket in buckets:
+        yield run(errand, sent.read(), bucket, Arena(local_directory()))
 
 
 def _do_write(order: Order, sent: Sent, rows: Batches) -> Iterator[pa.RecordBatch]:
@@ -62,7 +60,7 @@ def _do_write(order: Order, sent: Sent, rows: Batches) -> Iterator[pa.RecordBatc
         yield word(written)
 
 
-def _do_scan_write(errand: Scanning, order: Order, sent: Sent, tasks: Batches) -> Iterator[pa.RecordBatch]:
+def _do_scan_write(errand: Scanning, order: Order, sent: Sent, tasks: Iterable[int]) -> Iterator[object]:
     """In a worker: aggregate the rows of the files of this partition and write their cells."""
     plan = sent.read()
     return by_task(tasks, lambda task: write_cells(errand.read(task, plan), order, plan))

@@ -269,7 +269,7 @@ class Ingest:
         if self._workers is None and not self._no_workers:
             found = Workers(self.spark)
             try:
-                found.check(self.spark.range(1))
+                found.check(found.numbered(1))
                 self._workers = found
             except WeftError:
                 self._no_workers = True

@@ -13,9 +13,7 @@ from weft.engine.runtime import Runtime
 from weft.errors import WeftError
 from weft.spark.executors import SparkCrew
 
-MOST_CELLS = (
-    20_000_000  # that the driver holds before `auto` moves them: about a gigabyte with two aggregates
-)
+MOST_CELLS = 20_000_000  # that the driver holds before `auto` moves them
 
 
 class Placement:

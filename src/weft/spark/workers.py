@@ -1,6 +1,7 @@
-"""Work of weft's in the Python workers of a session: plans go there once, and words come back.
+"""Work of weft's in the Python workers of a session: plans go there once, and what is said comes back.
 
-A word is whatever a task has to say, pickled: names of files and counts, or the cells of its rows.
+What a task has to say is names of files and counts, or the cells of its rows. Tasks over rows that Spark has
+evaluated get them as Arrow, and say it in columns, as pickled words.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from functools import partial
 from typing import Any
 
 import pyarrow as pa
-from pyspark import Broadcast
+from pyspark import RDD, Broadcast
 from pyspark.sql import DataFrame, SparkSession
 
 from weft.engine.mapside import make_cells
@@ -42,10 +43,17 @@ class Workers:
         self._sent: list[tuple[StreamPlan, bool, Sent]] = []
         ship(spark)
 
-    def check(self, rows: DataFrame) -> None:
-        """Refuse workers that do not have what they need; `rows` says how many are tried."""
+    def numbered(self, tasks: int) -> RDD[int]:
+        """One partition for each task, with its number.
+
+        Not a table: planning one, and handing Arrow columns back and forth, costs more than most tasks.
+        """
+        return self.spark.sparkContext.parallelize(range(tasks), tasks)
+
+    def check(self, tasks: RDD[int]) -> None:
+        """Refuse workers that do not have what they need, wherever these tasks are done."""
         try:
-            collect(rows, _try_out)
+            tasks.mapPartitions(_try_out).collect()
         except SPARK_ERRORS as error:
             raise RunError(
                 "executors-lack-weft",
@@ -73,13 +81,13 @@ class Workers:
         """Level 1 tables of files, and the rows of standing filters."""
         return self.over(errand, partial(_do_scan, errand, self.send(plan, level1=True)))
 
-    def over(self, errand: Scanning, task: Task) -> list[Any]:
-        """The words of tasks that read files, one for each share; raises `Unsuited` if one could not."""
+    def over(self, errand: Scanning, task: Callable[[Iterable[int]], Iterator[Any]]) -> list[Any]:
+        """What tasks say that read files, one for each share; raises `Unsuited` if one could not."""
         shares = len(errand.shares)
-        said = collect(self.spark.range(0, shares, 1, shares), task)
-        for word in said:
-            if isinstance(word, Refused):
-                raise Unsuited(word.why)
+        said = self.numbered(shares).mapPartitions(task).collect()
+        for each in said:
+            if isinstance(each, Refused):
+                raise Unsuited(each.why)
         return said
 
     def cells(self, rows: DataFrame, plan: StreamPlan, watermark: Instant | None) -> list[pa.Table]:
@@ -104,7 +112,7 @@ class Scanning:
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """The word of a task that could not read its files."""
+    """What a task says that could not read its files."""
 
     why: str
 
@@ -140,7 +148,7 @@ def _do_cells(watermark: Instant | None, sent: Sent, rows: Batches) -> Iterator[
         yield word(table)
 
 
-def _do_scan(errand: Scanning, sent: Sent, tasks: Batches) -> Iterator[pa.RecordBatch]:
+def _do_scan(errand: Scanning, sent: Sent, tasks: Iterable[int]) -> Iterator[object]:
     """In a worker: aggregate the rows of the files of this partition."""
     plan = sent.read()
 
@@ -151,16 +159,14 @@ def _do_scan(errand: Scanning, sent: Sent, tasks: Batches) -> Iterator[pa.Record
     return by_task(tasks, said)
 
 
-def by_task(tasks: Batches, said: Callable[[int], Iterable[object]]) -> Iterator[pa.RecordBatch]:
+def by_task(tasks: Iterable[int], said: Callable[[int], Iterable[object]]) -> Iterator[object]:
     """In a worker: what is said of each task, or that its files are not what was thought."""
-    for batch in tasks:
-        for task in batch.column(0).to_pylist():
-            try:
-                yield from map(word, said(task))
-            except Unsuited as error:
-                yield word(Refused(str(error)))
+    for task in tasks:
+        try:
+            yield from said(task)
+        except Unsuited as error:
+            yield Refused(str(error))
 
 
-def _try_out(rows: Batches) -> Iterator[pa.RecordBatch]:
-    for batch in rows:
-        yield word(batch.num_rows)
+def _try_out(tasks: Iterable[int]) -> Iterator[int]:
+    yield from tasks
