@@ -97,7 +97,7 @@ def command(
             click.echo(said)
         ran = follow(
             session,
-            lambda: session.start(trigger=trigger, once=once, drain=drain),
+            lambda: session.start(trigger=trigger, once=once or drain, drain=drain),
             _shown(progress, program.name, session),
             interrupts,
         )
