@@ -119,9 +119,8 @@ def difference(left: Path, right: Path) -> int:
     one, other = (f"SELECT * FROM read_parquet('{out}/**/*.parquet')" for out in (left, right))
     found = duckdb.sql(
         f"SELECT count(*) FROM (({one} EXCEPT ALL {other}) UNION ALL ({other} EXCEPT ALL {one}))"
-    ).fetchone()
-    assert found is not None
-    return int(found[0])
+    ).fetchall()
+    return int(found[0][0])
 
 
 if __name__ == "__main__":
