@@ -60,7 +60,7 @@ def in_spark(
 def in_one_task(
     rows: DataFrame, of: StreamPlan, now: int | None = None, watermark: int | None = None
 ) -> pa.Table:
-    return collect(level1(rows, of, now, watermark, small=True))
+    return collect(level1(rows.coalesce(1), of, now, watermark))
 
 
 def here(rows: DataFrame, of: StreamPlan, now: int | None = None, watermark: int | None = None) -> pa.Table:

@@ -2,7 +2,7 @@
 
     columns as read ─► event time ─► slice or status ─► keys, predicates, arguments, guards
 
-Only where the kernels know every expression of the plan; `compile_scan` gives None for the others.
+Only where the kernels know every expression of the plan; `compile_scan` raises `Unsuited` for the others.
 """
 
 from __future__ import annotations
@@ -123,51 +123,48 @@ def slice_starts(edges: Edges, time: Ints) -> Ints:
     return found
 
 
-def compile_scan(plan: StreamPlan) -> RowScan | None:
-    """The plan over columns as they are read; None where Spark must evaluate some of it."""
+def compile_scan(plan: StreamPlan) -> RowScan:
+    """The plan over columns as they are read; raises `Unsuited` where Spark must evaluate some of it."""
     types = {column.name: column.type for column in plan.stream.columns if column.type is not None}
     computed = {column.name for column in plan.stream.statement.columns if column.expr is not None}
     time = plan.stream.statement.time_column
     read = dict.fromkeys([*plan.columns, time])
     if computed & set(read) or not set(read) <= set(types) or types[time] != "timestamp":
-        return None
+        raise Unsuited("some of its columns are computed")
     texts = {expr.sql: expr for expr in _expressions(plan)}
 
     def made(sql: str) -> Compiled:
         compiled = compile(texts[sql].tree, types)
         if compiled is None:
-            raise Unsuited(sql)
+            raise Unsuited(f"only Spark can evaluate {sql}")
         return compiled
 
     columns = row_columns(plan)
-    try:
-        return RowScan(
-            columns={name: types[name] for name in read},
-            time=time,
-            edges=plan.edges if plan.roots else None,
-            ahead=plan.stream.statement.max_ahead,
-            wanted=made(plan.wanted.sql) if plan.wanted is not None and plan.roots else None,
-            keys=tuple((made(key), type_) for key, type_ in zip(columns.keys, columns.key_types)),
-            wheres=tuple(made(where) for where in columns.wheres),
-            values=tuple(
-                Argument(
-                    made(value.sql),
-                    value.type,
-                    None if value.wheres is None else tuple(columns.wheres.index(w) for w in value.wheres),
-                )
-                for value in columns.values
-            ),
-            guards=tuple(made(guard.fails.sql) for guard in plan.guards),
-            standing=tuple(
-                Filtered(
-                    None if one.where is None else made(one.where.sql),
-                    tuple(made(item.sql) for item in _items(one)),
-                )
-                for one in plan.standing
-            ),
-        )
-    except Unsuited:
-        return None
+    return RowScan(
+        columns={name: types[name] for name in read},
+        time=time,
+        edges=plan.edges if plan.roots else None,
+        ahead=plan.stream.statement.max_ahead,
+        wanted=made(plan.wanted.sql) if plan.wanted is not None and plan.roots else None,
+        keys=tuple((made(key), type_) for key, type_ in zip(columns.keys, columns.key_types)),
+        wheres=tuple(made(where) for where in columns.wheres),
+        values=tuple(
+            Argument(
+                made(value.sql),
+                value.type,
+                None if value.wheres is None else tuple(columns.wheres.index(w) for w in value.wheres),
+            )
+            for value in columns.values
+        ),
+        guards=tuple(made(guard.fails.sql) for guard in plan.guards),
+        standing=tuple(
+            Filtered(
+                None if one.where is None else made(one.where.sql),
+                tuple(made(item.sql) for item in _items(one)),
+            )
+            for one in plan.standing
+        ),
+    )
 
 
 def _expressions(plan: StreamPlan) -> Iterator[Expr]:

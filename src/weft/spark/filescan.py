@@ -59,7 +59,7 @@ class FileScan:
         if not self._suits:
             return None
         if plan is not self._plan:
-            self._plan, self._scan = plan, compile_scan(plan)
+            self._plan, self._scan = plan, self._compiled(plan)
         if self._scan is None:
             return None
         try:
@@ -69,9 +69,19 @@ class FileScan:
             self.give_up(error)
             return None
 
+    def _compiled(self, plan: StreamPlan) -> RowScan | None:
+        try:
+            return compile_scan(plan)
+        except Unsuited as error:
+            self._tell(error)
+            return None
+
     def give_up(self, why: Unsuited) -> None:
         """Leave the stream to Spark from now on."""
         self._suits = False
+        self._tell(why)
+
+    def _tell(self, why: Unsuited) -> None:
         logging.getLogger("weft").info("stream %s is read row by row: %s", self._stream.name, why)
 
 

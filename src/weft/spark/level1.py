@@ -21,14 +21,8 @@ _views = count()
 _PLACE_IN_PARTITION = (1 << 33) - 1  # the bits of Spark's row ids that count within a partition
 
 
-def level1(
-    batch: DataFrame, plan: StreamPlan, now: int | None, watermark: int | None, *, small: bool = False
-) -> DataFrame:
-    """The cells of a batch: `feed, status, slice, g*, f*_p*, rows, min_ts, max_ts, late, e*`.
-
-    `small`: the batch is read in one task, which spares it the shuffle.
-    """
-    batch = batch.coalesce(1) if small else batch
+def level1(batch: DataFrame, plan: StreamPlan, now: int | None, watermark: int | None) -> DataFrame:
+    """The cells of a batch: `feed, status, slice, g*, f*_p*, rows, min_ts, max_ts, late, e*`."""
     return over_batch(batch, level1_sql(plan, "{batch}", CORRUPT in batch.columns, now, watermark))
 
 

@@ -105,9 +105,7 @@ class Scanning:
 
     def read(self, task: int, plan: StreamPlan) -> Iterator[pa.RecordBatch]:
         """In a worker: the evaluated rows of a share."""
-        scan = compile_scan(plan)
-        assert scan is not None  # it was compiled before
-        return read(self.shares[task], scan, self.now)
+        return read(self.shares[task], compile_scan(plan), self.now)
 
 
 @dataclass(frozen=True, slots=True)
