@@ -23,7 +23,7 @@ class Batch:
 
     stream: str
     number: int
-    table: pa.Table
+    table: pa.Table  # of level 1, or what it counts where the cells are elsewhere
     layout: Mapping[int, Sequence[int]]
     epoch: int
     plan: StreamPlan
@@ -33,7 +33,8 @@ class Batch:
     now: Instant  # what current_timestamp was taken for
     started: float  # seconds since 1970
     buckets: int = 0  # its cells are kept apart by so many buckets; 0: together
-    written: Sequence[Bundle] = ()  # cells that executors have written, apart by bucket; `table` only counts
+    cells: pa.Table | None = None  # where `table` only counts, and they are together
+    written: Sequence[Bundle] = ()  # cells that executors have written, apart by bucket
 
     def meta(self) -> dict[str, Any]:
         """What its record says."""
@@ -69,7 +70,7 @@ class Batch:
         return [name.removeprefix(STANDING) for name in names if name.startswith(STANDING)]
 
     def _cells(self) -> dict[str, pa.Table]:
-        cells = ingest.cells(self.table)
+        cells = ingest.cells(self.table) if self.cells is None else self.cells
         if not self.buckets:
             return {CELLS: cells}
         return split(cells, ingest.describe(self.plan, self.layout), self.buckets)

@@ -53,6 +53,23 @@ def write_cells(batches: Iterable[pa.RecordBatch], order: Order, plan: StreamPla
         yield Written(bundle, ingest.totals(table))
 
 
+@dataclass(frozen=True, slots=True)
+class Said:
+    """What a task says of its rows where the driver holds the cells."""
+
+    totals: pa.Table
+    cells: pa.Table
+    standing: dict[str, pa.Table]
+
+
+def say_cells(
+    batches: Iterable[pa.RecordBatch], plan: StreamPlan, watermark: Instant | None
+) -> Iterator[Said]:
+    """Aggregate rows; what is counted of each cell is of no use but in total, and is not shipped."""
+    for rows, table in make_cells(batches, plan, watermark):
+        yield Said(ingest.totals(table), ingest.cells(table), row_standing(rows, plan))
+
+
 def make_cells(
     batches: Iterable[pa.RecordBatch], plan: StreamPlan, watermark: Instant | None
 ) -> Iterator[tuple[pa.Table, pa.Table]]:

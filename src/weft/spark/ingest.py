@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import pyarrow as pa
@@ -14,7 +15,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 from weft.engine.batch import Batch
 from weft.engine.ingest import AHEAD, CORRUPT, NO_TIME
-from weft.engine.mapside import Order
+from weft.engine.mapside import Order, Written
 from weft.engine.parquetfiles import Piece, read, spread
 from weft.engine.report import Pace
 from weft.engine.rowcells import row_cells, row_standing, standing_table
@@ -38,9 +39,16 @@ SMALL = 20_000  # rows: up to this many, shipping them costs less than an aggreg
 SHRINKS = 4  # rows a cell: below, aggregating in Spark costs more than shipping the rows as they are
 MOST_DEAD = 100_000  # rows of one batch that are kept as dead letters; all are counted
 
-# The level 1 table, the rows of standing filters by query, dead letters, and what executors have written.
-Made = tuple[pa.Table, Mapping[str, pa.Table], pa.Table | None, Sequence[Bundle]]
-Read = tuple[pa.Table, Mapping[str, pa.Table], Sequence[Bundle]]  # the same without dead letters
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """What level 1 made of a batch; `table` only counts where there are `cells`, or they are `written`."""
+
+    table: pa.Table
+    standing: Mapping[str, pa.Table] = field(default_factory=dict)  # rows of standing filters, by query
+    cells: pa.Table | None = None
+    written: Sequence[Bundle] = ()
+    dead: pa.Table | None = None
 
 
 class Halted(Exception):
@@ -132,22 +140,23 @@ class Ingest:
             made = self._few_rows(batch, plan, now, watermark)
         if made is None and isinstance(self.runtime.crew, SparkCrew):
             made = self._by_crew(batch, number, plan, now, watermark, self.runtime.crew)
-        table, filtered, dead, written = made or self._many_rows(batch, plan, now, watermark)
+        made = made or self._many_rows(batch, plan, now, watermark)
         spark_id = query_id(self._checkpoint) if self._checkpoint is not None else None
         return Batch(
             stream=self.stream.name,
             number=number,
-            table=table,
+            table=made.table,
             layout=key_layout(plan),
             epoch=epoch,
             plan=plan,
-            standing=filtered,
-            dead=dead,
+            standing=made.standing,
+            dead=made.dead,
             spark_id=spark_id or "",
             now=now,
             started=started,
             buckets=self.runtime.buckets,
-            written=written,
+            cells=made.cells,
+            written=made.written,
         )
 
     def _by_columns(
@@ -169,8 +178,7 @@ class Ingest:
             return None
         if made is None:
             return None
-        table, filtered, written = made
-        return table, filtered, self._dead(batch, plan, table, now, watermark), written
+        return replace(made, dead=self._dead(batch, plan, made.table, now, watermark))
 
     def _read_here(
         self,
@@ -179,29 +187,28 @@ class Ingest:
         plan: StreamPlan,
         now: Instant,
         watermark: Instant | None,
-    ) -> Read | None:
+    ) -> Made | None:
         batches = list(read(parts, scan, now))
         if not batches:
             return None
         rows = pa.Table.from_batches(batches)
-        return row_cells(rows, plan, watermark), row_standing(rows, plan), ()
+        return Made(row_cells(rows, plan, watermark), row_standing(rows, plan))
 
-    def _read_by_workers(self, errand: Scanning, number: int, plan: StreamPlan) -> Read | None:
+    def _read_by_workers(self, errand: Scanning, number: int, plan: StreamPlan) -> Made | None:
         if isinstance(self.runtime.crew, SparkCrew):
             order = self._order(number, self.runtime.crew, errand.watermark)
             written = self.runtime.crew.scan_cells(errand, order, plan)
-            table = pa.concat_tables([each.totals for each in written], promote_options="default")
-            return table, {}, tuple(each.bundle for each in written)
+            return _written(written)
         workers = self._able_workers()
         if workers is None:
             return None
         said = workers.scan(errand, plan)
-        filtered: dict[str, list[pa.Table]] = {}
-        for _, standing_rows in said:
-            for name, rows in standing_rows.items():
-                filtered.setdefault(name, []).append(rows)
-        table = pa.concat_tables([cells for cells, _ in said], promote_options="default")
-        return table, {name: pa.concat_tables(rows) for name, rows in filtered.items()}, ()
+        names = dict.fromkeys(name for each in said for name in each.standing)
+        return Made(
+            _joined(each.totals for each in said),
+            {name: _joined(each.standing[name] for each in said if name in each.standing) for name in names},
+            _joined(each.cells for each in said),
+        )
 
     def _order(self, number: int, crew: SparkCrew, watermark: Instant | None) -> Order:
         log = self.runtime.logs[self.stream.name]
@@ -217,7 +224,7 @@ class Ingest:
         if rows.num_rows > SMALL:  # a partition may hold more than it gave
             return None
         table = row_cells(rows, plan, watermark)
-        return table, row_standing(rows, plan), self._dead(batch, plan, table, now, watermark), ()
+        return Made(table, row_standing(rows, plan), dead=self._dead(batch, plan, table, now, watermark))
 
     def _by_crew(
         self,
@@ -233,9 +240,8 @@ class Ingest:
         written = crew.write_cells(small_rows(batch, plan, now), order, plan)
         if not written:  # no rows
             return None
-        table = pa.concat_tables([each.totals for each in written], promote_options="default")
-        bundles = tuple(each.bundle for each in written)
-        return table, {}, self._dead(batch, plan, table, now, watermark), bundles
+        made = _written(written)
+        return replace(made, dead=self._dead(batch, plan, made.table, now, watermark))
 
     def _many_rows(self, batch: DataFrame, plan: StreamPlan, now: Instant, watermark: Instant | None) -> Made:
         """A large batch is aggregated by Spark."""
@@ -244,7 +250,7 @@ class Ingest:
         try:
             table = self._aggregated(rows, plan, now, watermark)
             filtered = _by_query(collect(standing(rows, plan, now)), plan) if plan.standing else {}
-            return table, filtered, self._dead(rows, plan, table, now, watermark), ()
+            return Made(table, filtered, dead=self._dead(rows, plan, table, now, watermark))
         finally:
             if twice:
                 rows.unpersist()
@@ -300,11 +306,19 @@ class Ingest:
     def _note(self, made: Batch, seconds: float) -> None:
         rows = _total(made.table, "rows")
         self.last_rows, self.batch_seconds = rows, seconds
-        self.last_cells = made.table.num_rows
+        self.last_cells = (made.table if made.cells is None else made.cells).num_rows
         passed = max(time.time() - self.last_arrival, 1e-3)
         self.rows_per_second = 0.7 * self.rows_per_second + 0.3 * rows / passed
         if rows:
             self.last_arrival = time.time()
+
+
+def _written(written: Sequence[Written]) -> Made:
+    return Made(_joined(each.totals for each in written), written=tuple(each.bundle for each in written))
+
+
+def _joined(tables: Iterable[pa.Table]) -> pa.Table:
+    return pa.concat_tables(tables, promote_options="default")
 
 
 def _clock() -> Instant:

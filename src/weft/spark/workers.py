@@ -17,9 +17,8 @@ import pyarrow as pa
 from pyspark import RDD, Broadcast
 from pyspark.sql import DataFrame, SparkSession
 
-from weft.engine.mapside import make_cells
+from weft.engine.mapside import Said, make_cells, say_cells
 from weft.engine.parquetfiles import Piece, read
-from weft.engine.rowcells import row_standing
 from weft.engine.rowscan import Unsuited, compile_scan
 from weft.errors import RunError
 from weft.share.nodes import StreamPlan
@@ -77,8 +76,8 @@ class Workers:
         self._sent = [(plan, level1, sent), *self._sent[: _KEPT - 1]]
         return sent
 
-    def scan(self, errand: Scanning, plan: StreamPlan) -> list[tuple[pa.Table, dict[str, pa.Table]]]:
-        """Level 1 tables of files, and the rows of standing filters."""
+    def scan(self, errand: Scanning, plan: StreamPlan) -> list[Said]:
+        """Level 1 of files."""
         return self.over(errand, partial(_do_scan, errand, self.send(plan, level1=True)))
 
     def over(self, errand: Scanning, task: Callable[[Iterable[int]], Iterator[Any]]) -> list[Any]:
@@ -149,12 +148,7 @@ def _do_cells(watermark: Instant | None, sent: Sent, rows: Batches) -> Iterator[
 def _do_scan(errand: Scanning, sent: Sent, tasks: Iterable[int]) -> Iterator[object]:
     """In a worker: aggregate the rows of the files of this partition."""
     plan = sent.read()
-
-    def said(task: int) -> Iterator[object]:
-        for rows, table in make_cells(errand.read(task, plan), plan, errand.watermark):
-            yield table, row_standing(rows, plan)
-
-    return by_task(tasks, said)
+    return by_task(tasks, lambda task: say_cells(errand.read(task, plan), plan, errand.watermark))
 
 
 def by_task(tasks: Iterable[int], said: Callable[[int], Iterable[object]]) -> Iterator[object]:
