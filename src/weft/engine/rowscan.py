@@ -130,7 +130,7 @@ def compile_scan(plan: StreamPlan) -> RowScan:
     time = plan.stream.statement.time_column
     read = dict.fromkeys([*plan.columns, time])
     if computed & set(read) or not set(read) <= set(types) or types[time] != "timestamp":
-        raise Unsuited("some of its columns are computed")
+        raise Unsuited("columns are computed, or its event time is no TIMESTAMP")
     texts = {expr.sql: expr for expr in _expressions(plan)}
 
     def made(sql: str) -> Compiled:

@@ -90,12 +90,12 @@ class Shape:
 
     def first(self, table: pa.Table, done: Done, broken: Mask | None) -> Chosen:
         """The same as far as HAVING, ORDER BY and LIMIT go, whatever becomes of the SELECT list."""
-        wrong = _any([broken, *done.failed[: self._above()]])
-        if wrong is None and not self.having and self.limit is None:
+        masks = [broken, *done.failed[: self._above()]]
+        if _any(masks) is None and not self.having and self.limit is None:
             return Chosen(None, None)
         kept = np.ones(table.num_rows, bool)
         failed = np.zeros(table.num_rows, bool)
-        for at, mask in enumerate([broken, *done.failed[: self._above()]]):
+        for at, mask in enumerate(masks):
             if mask is not None:
                 failed |= kept & mask
                 kept &= ~mask
@@ -105,6 +105,8 @@ class Shape:
         if self.limit is not None:
             order = list(done.columns[int(self.having) : self._above()])
             rows = rows[self._first(table, order, rows, self.limit)]
+        elif len(rows) == table.num_rows:
+            return Chosen(None, None)
         return Chosen(rows, failed if failed.any() else None)
 
     def _first(self, table: pa.Table, order: list[pa.Array], rows: Rows, limit: int) -> Rows:
