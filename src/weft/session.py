@@ -16,6 +16,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
 from weft import times
+from weft.collecting import uncollected
 from weft.engine.placement import AUTO, check_placement
 from weft.errors import Errors, QueryError, RunError
 from weft.lang.parse import read_program
@@ -67,21 +68,23 @@ class Session:
         self._master, self._conf = master, dict(conf or {})
         self.home = Path(home) if home is not None else Path(tempfile.mkdtemp(prefix="weft-"))
         self._statements: list[CreateStream | CreateQuery] = []
-        self._program = Program((), ())
-        self._bound: Program | None = None  # the same before Spark has told types and rules were applied
+        self._bound: Program | None = Program((), ())  # before Spark has told types; None: it has
+        self._optimized: Program | None = None  # made of it when it is first asked for
         self._running: Running | None = None
 
     # -- the program
 
     def sql(self, text: str, file: str = "<text>") -> list[str]:
         """Carry out statements: all of them, or, if one is wrong, none. Gives what SHOW and EXPLAIN say."""
-        read = read_program(text, file)
-        program = self._bind((*self._statements, *read))
+        with uncollected():
+            read = read_program(text, file)
+            program = self._bind((*self._statements, *read))
         statements = [one for one in read if not isinstance(one, Unread)]  # all of them, or _bind had raised
         declared = self._declared(statements)
         if declared != self._statements and self._running is not None:
             self._running.change(program)
-        self._statements, self._program = declared, program
+        self._statements = declared
+        self._bound, self._optimized = (program, None) if self._running is None else (None, program)
         said = (self._say(statement) for statement in statements)
         return [text for text in said if text is not None]
 
@@ -95,16 +98,12 @@ class Session:
         return declared
 
     def _bind(self, statements: Sequence[Statement | Unread]) -> Program:
-        if self._running is not None:
-            self._bound = None
-            return self._running.bind(statements)
-        self._bound = bind_program(statements)
-        return optimize_program(self._bound)
+        return bind_program(statements) if self._running is None else self._running.bind(statements)
 
     def _say(self, statement: Statement) -> str | None:
         match statement:
             case ShowStreams():
-                return "\n".join(print_statement(stream.statement) for stream in self._program.streams)
+                return "\n".join(print_statement(stream.statement) for stream in self.program.streams)
             case ShowQueries():
                 return self._show_queries()
             case Explain(name):
@@ -114,22 +113,25 @@ class Session:
 
     def _show_queries(self) -> str:
         if self._running is None:
-            return "\n".join(f"{query.name}  not started" for query in self._program.queries)
+            return "\n".join(f"{query.name}  not started" for query in self.program.queries)
         from weft.terminal.report import show_queries  # noqa: PLC0415  rich is only needed to show
 
         return show_queries(self.status())
 
     @property
     def program(self) -> Program:
-        return self._program
+        if self._optimized is None:
+            assert self._bound is not None
+            self._optimized = optimize_program(self._bound)
+        return self._optimized
 
     @property
     def plan(self) -> SharedPlan:
-        return build(self._program)
+        return build(self.program)
 
     def explain(self, name: str | None = None, format: str = "text") -> Explanation:
         """The shared plan, or one query and what it shares; needs no Spark."""
-        return explain_program(self._program, name, format)
+        return explain_program(self.program, name, format)
 
     def check(self) -> Program:
         """The program bound with Spark's own analyzer, and its sources opened; raises all errors at once."""
@@ -160,7 +162,7 @@ class Session:
         """
         if self._running is not None:
             raise RunError("already-started", "this session is running", help="stop() it first")
-        if not self._program.queries:
+        if not (self._bound or self.program).queries:
             raise QueryError("no-queries", "the program has no queries", help="add one with CREATE QUERY")
         every = _checked_trigger(trigger) if trigger is not None else None
         from weft.log.home import Home  # noqa: PLC0415  checksums and locks
@@ -178,7 +180,7 @@ class Session:
             placement=self._placement,
             buckets=self._buckets,
         )
-        self._program = self._running.program
+        self._bound, self._optimized = None, self._running.program
         self._running.start()
         return self
 
@@ -222,7 +224,7 @@ class Session:
         """All answers of a query so far, as an Arrow table; needs no Spark."""
         from weft import results  # noqa: PLC0415  Arrow is not needed before
 
-        queries = (query for query in self._program.queries if query.name.lower() == name.lower())
+        queries = (query for query in self.program.queries if query.name.lower() == name.lower())
         columns = {item.name: item.type for query in queries for item in parts(query).items}
         return results.all_answers(results.find(self.home, name, version), columns)
 
@@ -234,7 +236,7 @@ class Session:
         """Compute the answers of a query again, from the committed input by plain Spark SQL, and compare."""
         from weft.verify import verify  # noqa: PLC0415  brings in the reference
 
-        return verify(self.spark, self.home, self._program, name)
+        return verify(self.spark, self.home, self.program, name)
 
     def _repr_html_(self) -> str:
         return f"<pre>{html.escape(str(self.explain()))}</pre>"

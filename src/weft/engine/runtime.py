@@ -18,6 +18,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from weft.collecting import uncollected
 from weft.engine import letters
 from weft.engine.batch import Batch
 from weft.engine.bucketed import Bucketed, Place
@@ -302,6 +303,7 @@ class Runtime:
         watermark = max(watermark, watermarks.get(stream, BEGINNING))
         return Reach(watermark, max(latest, state.reach.drained) if drain else state.reach.drained)
 
+    @uncollected()
     def _run(self, step: int, intent: Mapping[str, Any]) -> None:
         began = time.time()
         tables: dict[str, pa.Table] = {}

@@ -249,6 +249,13 @@ def _sign_inside(cast: exp.Cast) -> exp.Expr:
     return exp.Neg(this=cast)
 
 
+def spelled(identifier: exp.Identifier) -> str:
+    """A name in quotes exactly where it needs them; a keyword keeps those it was written with."""
+    name = identifier.name
+    in_quotes = may_need_quotes(name) if identifier.quoted else needs_quotes(name)
+    return quoted(name) if in_quotes else name
+
+
 class WeftGenerator(SparkGenerator):
     TRANSFORMS: ClassVar[dict[Any, Any]] = {
         **SparkGenerator.TRANSFORMS,
@@ -266,10 +273,7 @@ class WeftGenerator(SparkGenerator):
         return f"{super().filter_sql(inner)} IGNORE NULLS"
 
     def identifier_sql(self, expression: exp.Identifier) -> str:
-        """A name in quotes exactly where it needs them; a keyword keeps those it was written with."""
-        name = expression.name
-        in_quotes = may_need_quotes(name) if expression.quoted else needs_quotes(name)
-        return quoted(name) if in_quotes else name
+        return spelled(expression)
 
 
 class Weft(Spark):

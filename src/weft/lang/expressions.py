@@ -10,7 +10,7 @@ from __future__ import annotations
 from sqlglot import exp
 
 from weft.errors import Place
-from weft.lang.dialect import SPAN, Weft
+from weft.lang.dialect import SPAN, Weft, spelled
 from weft.lang.statements import Expr
 from weft.lang.text import Text
 
@@ -42,7 +42,14 @@ def expr(tree: exp.Expr, place: Place | None = None) -> Expr:
     """The expression of this tree, which is copied; its place is the tree's own unless one is given."""
     settled = parenthesised(tree.copy())
     assert isinstance(settled, exp.Expression)
-    return Expr(settled.sql(dialect=Weft, comments=False), settled, place or place_of(tree))
+    return Expr(text_of(settled), settled, place or place_of(tree))
+
+
+def text_of(tree: exp.Expr) -> str:
+    """The text of a tree; that of a column, as most are, without a generator."""
+    if type(tree) is exp.Column and len(tree.parts) == 1 and isinstance(tree.this, exp.Identifier):
+        return spelled(tree.this)
+    return tree.sql(dialect=Weft, comments=False)
 
 
 def place_of(tree: exp.Expr) -> Place | None:

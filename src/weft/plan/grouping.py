@@ -8,8 +8,7 @@ from dataclasses import replace
 from sqlglot import exp
 
 from weft.errors import Errors, Place, QueryError, WeftError
-from weft.lang.dialect import Weft
-from weft.lang.expressions import expr, place_of
+from weft.lang.expressions import expr, place_of, text_of
 from weft.lang.statements import Expr
 from weft.plan.aggregates import bind_aggregation
 from weft.plan.functions import is_aggregate
@@ -63,7 +62,7 @@ class Grouping:
     def _key(self, node: exp.Expr) -> str | None:
         if type(node) not in self._key_classes:
             return None
-        return self._key_names.get(node.sql(Weft) if isinstance(node, exp.Column) else expr(node).sql)
+        return self._key_names.get(text_of(node) if isinstance(node, exp.Column) else expr(node).sql)
 
     def _bind(self, node: exp.Expr, place: Place | None) -> str:
         made = bind_aggregation(node, "", self.rows, place)

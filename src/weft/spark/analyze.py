@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from pyspark.sql import DataFrame, SparkSession
+from sqlglot import exp
 
 from weft.errors import Errors, QueryError, WeftError
 from weft.lang.statements import Expr, Statement
@@ -161,6 +162,8 @@ def _above(node: Filter) -> bool:
 
 def _over_rows(sources: Iterable[Expr], aggregate: Aggregate | None) -> Iterator[Expr]:
     for source in sources:
+        if isinstance(source.tree, exp.Column):
+            continue  # what it stands for is looked at where it is made
         row = source if aggregate is None else stand_in(source, aggregate)
         if row is not None:
             yield row

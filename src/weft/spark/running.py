@@ -8,6 +8,7 @@ from pathlib import Path
 
 from pyspark.sql import SparkSession
 
+from weft.collecting import uncollected
 from weft.engine.delivery import Delivery
 from weft.engine.placement import AUTO
 from weft.engine.report import report
@@ -34,6 +35,7 @@ Statements = Sequence[Statement | Unread]
 class Running:
     """A run of a program on its home, from `start` to `stop`."""
 
+    @uncollected()
     def __init__(
         self,
         spark: SparkSession,
