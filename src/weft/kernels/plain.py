@@ -136,15 +136,20 @@ def _fixed(array: pa.Array) -> Fixed:
     if pa.types.is_boolean(array.type):
         values: Column = array.cast(pa.int8()).fill_null(0).to_numpy()
     elif pa.types.is_floating(array.type):
-        values = _one_zero_one_nan(_stored(array))
+        values = _one_zero_one_nan(stored(array))
     else:
-        values = _stored(array)
+        values = stored(array)
     if valid is not None:
         values = np.where(valid.reshape(-1, *(1,) * (values.ndim - 1)), values, 0).astype(values.dtype)
     return Fixed(values, valid)
 
 
-def _stored(array: pa.Array) -> Column:
+def is_stored_flat(type: pa.DataType) -> bool:
+    """Whether the values of a type lie one behind the other, each in so many bytes."""
+    return bool(pa.types.is_primitive(type)) and not pa.types.is_boolean(type)
+
+
+def stored(array: pa.Array) -> Column:
     """The fixed-width values as they lie in memory."""
     width, data = array.type.bit_width // 8, array.buffers()[1] or b""
     span = slice(array.offset, array.offset + len(array))

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from weft.log.bundle import Bundle
+from weft.log.common import nbytes
 from weft.log.durable import damaged
 from weft.log.home import Home
 from weft.log.series import Record, Series
@@ -99,7 +100,7 @@ class AnswerLog:
         return record
 
     def _keep(self, record: AnswerRecord, tables: Tables) -> None:
-        size = sum(table.nbytes for table in tables.values())
+        size = nbytes(tables.values())
         with self._lock:
             is_mine = record.tables.keys() == tables.keys()
             if is_mine and sum(self._recent_bytes.values()) + size <= RECENT_BYTES:

@@ -3,23 +3,29 @@
     [ stream of table a ][ stream of table b ][ ... ]        index: a -> (offset, length, rows, checksum)
 
 One file instead of one per table keeps small steps cheap: what a write costs is the sync, not the bytes.
+Long columns that several tables have in common, parts of the same memory, are written once, in a stream of
+their own:
+
+    [ window_end ][ a without it ][ b without it ]           index: a -> (...), its column 1 is at (...)
 """
 
 from __future__ import annotations
 
 import os
 import secrets
-from collections.abc import Callable, Container, Iterable, Mapping
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 
+from weft.log.common import MANY_ROWS, common_columns, spans
 from weft.log.durable import Chunks, checksum, damaged, write_new
 
 _END_OF_STREAM = b"\xff\xff\xff\xff\x00\x00\x00\x00"
-_WORTH_COMPRESSING = 4096  # below this many rows a stream costs more to set up than its bytes to write
+_SAMPLE = 1 << 14  # bytes of a column that are tried
+_SHRUNK = 0.5  # what they must be pressed into, or the disk is cheaper
 # Handing columns to threads costs more than packing them.
 _OPTIONS = pa.ipc.IpcWriteOptions(compression="lz4", use_threads=False)
 
@@ -33,11 +39,25 @@ class Slot:
     rows: int
     checksum: str
     file: int = 0  # its place in a list of files
+    common: tuple[Common, ...] = ()
+
+    def moved(self, files: int) -> Slot:
+        """The same in a list with so many files before it."""
+        return replace(self, file=self.file + files)
 
     def to_json(self) -> list[Any]:
-        return [self.offset, self.length, self.rows, self.checksum, self.file]
+        body: list[Any] = [self.offset, self.length, self.rows, self.checksum, self.file]
+        return [*body, [[*column, slot.to_json()] for *column, slot in self.common]] if self.common else body
+
+    @classmethod
+    def from_json(cls, body: Sequence[Any]) -> Slot:
+        common = body[5] if len(body) > 5 else ()
+        columns = tuple((place, name, first, cls.from_json(slot)) for place, name, first, slot in common)
+        offset, length, rows, checksum, file = body[:5]
+        return cls(offset, length, rows, checksum, file, columns)
 
 
+Common = tuple[int, str, int, Slot]  # a column: place and name in its table, first row, where it lies
 Pieces = tuple[Slot, ...]  # of one table, in order
 
 
@@ -74,7 +94,7 @@ class Bundle:
 
     @classmethod
     def from_json(cls, body: Mapping[str, Any]) -> Bundle:
-        tables = {name: tuple(Slot(*slot) for slot in pieces) for name, pieces in body["tables"].items()}
+        tables = {name: tuple(map(Slot.from_json, pieces)) for name, pieces in body["tables"].items()}
         return cls(tuple(body["files"]), tables)
 
 
@@ -84,8 +104,7 @@ def joined(bundles: Iterable[Bundle]) -> Bundle:
     tables: dict[str, list[Slot]] = {}
     for bundle in bundles:
         for name, pieces in bundle.tables.items():
-            moved = [replace(slot, file=slot.file + len(files)) for slot in pieces]
-            tables.setdefault(name, []).extend(moved)
+            tables.setdefault(name, []).extend(slot.moved(len(files)) for slot in pieces)
         files += bundle.files
     return Bundle(tuple(files), {name: tuple(pieces) for name, pieces in tables.items()})
 
@@ -102,25 +121,54 @@ def write_bundle(directory: Path, stem: str, tables: Mapping[str, Any], point: s
 
 def pack(tables: Mapping[str, Any]) -> tuple[Chunks, dict[str, Slot]]:
     """The bytes of a file that holds all tables, and its index."""
-    chunks: list[Any] = []
-    index: dict[str, Slot] = {}
-    offset = 0
+    packed = _Packed()
+    common = common_columns(tables.values())
+    places = {memory: packed.add(pa.table({"": span.array()})) for memory, span in common.items()}
+    index = {}
     for name, table in tables.items():
+        apart: list[Common] = []
+        for at, span in enumerate(spans(table) if common else ()):
+            if span is not None and span.memory in common:
+                first = span.start - common[span.memory].start
+                apart.append((at, table.column_names[at], first, places[span.memory]))
+        gone = {at for at, *_ in apart}
+        own = table.select([at for at in range(table.num_columns) if at not in gone]) if apart else table
+        index[name] = replace(packed.add(own), common=tuple(apart))
+    return packed.chunks, index
+
+
+class _Packed:
+    """Streams one behind the other."""
+
+    def __init__(self) -> None:
+        self.chunks: list[Any] = []
+        self._size = 0
+
+    def add(self, table: Any) -> Slot:
         stream = _stream(table)
-        length = sum(len(chunk) for chunk in stream)
-        index[name] = Slot(offset, length, table.num_rows, checksum(stream))
-        chunks += stream
-        offset += length
-    return chunks, index
+        slot = Slot(self._size, sum(len(chunk) for chunk in stream), table.num_rows, checksum(stream))
+        self.chunks += stream
+        self._size += slot.length
+        return slot
 
 
 def _stream(table: Any) -> Chunks:
     has_dictionary = any(pa.types.is_dictionary(kind) for kind in table.schema.types)
-    if table.num_rows >= _WORTH_COMPRESSING or has_dictionary:
+    if has_dictionary or (table.num_rows >= MANY_ROWS and _shrinks(table)):
         return [memoryview(_written_stream(table))]
     # A stream is its schema message, its batches and a mark; put together by hand, a third of the time.
     batches = [memoryview(batch.serialize()) for batch in table.combine_chunks().to_batches()]
     return [memoryview(table.schema.serialize()), *batches, _END_OF_STREAM]
+
+
+def _shrinks(table: Any) -> bool:
+    """Whether samples of its bytes become smaller: sums and averages of doubles do not."""
+    buffers = [buffer for column in table.columns for buffer in column.chunk(0).buffers()]
+    samples = [
+        buffer.slice(0, min(_SAMPLE, buffer.size)) for buffer in buffers if buffer is not None and buffer.size
+    ]
+    pressed = sum(len(pa.compress(sample, "lz4", asbytes=True)) for sample in samples)
+    return pressed < _SHRUNK * sum(int(sample.size) for sample in samples)
 
 
 def _written_stream(table: Any) -> Any:
@@ -132,6 +180,14 @@ def _written_stream(table: Any) -> Any:
 
 def unpack(path: Path, slot: Slot) -> Any:
     """One table of a file, checked against its index entry."""
+    table = _unpack_stream(path, slot)
+    for place, name, first, where in slot.common:
+        column = _unpack_stream(path, where).column(0).slice(first, slot.rows)
+        table = table.add_column(place, name, column)
+    return table
+
+
+def _unpack_stream(path: Path, slot: Slot) -> Any:
     data = _read(path, slot)
     if len(data) != slot.length:
         raise damaged(path, f"it ends at byte {slot.offset + len(data)} of {slot.offset + slot.length}")

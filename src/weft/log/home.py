@@ -32,7 +32,7 @@ from typing import Any, Self
 from weft.errors import Bug, RunError
 from weft.log.durable import make_directory, read_record, record_chunks, write_file, writing
 
-FORMAT = 3
+FORMAT = 4
 
 _open_homes: set[tuple[int, int]] = set()  # a POSIX lock does not keep its own process out
 _open_homes_lock = threading.Lock()

@@ -8,12 +8,15 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
 from weft.errors import QueryError, RunError
+from weft.kernels.plain import is_stored_flat, stored
 from weft.lang.statements import Sink
 from weft.spark.complaints import SPARK_ERRORS, complaint
 from weft.spark.frames import frame
@@ -33,12 +36,18 @@ def spark_writer(spark: SparkSession, sink: Sink) -> Write:
 
 
 def touch(table: pa.Table) -> None:
-    """Read every byte of every column, and keep nothing."""
+    """Read every value of every column, and keep nothing."""
     for column in table.columns:
         for chunk in column.chunks:
-            for buffer in chunk.buffers():
-                if buffer is not None and buffer.size:
-                    np.frombuffer(buffer, np.uint8).max()
+            for values in _memory_of(chunk):
+                if values.size:
+                    values.max()
+
+
+def _memory_of(chunk: pa.Array) -> list[npt.NDArray[Any]]:
+    if is_stored_flat(chunk.type):
+        return [stored(chunk)]
+    return [np.frombuffer(buffer, np.uint8) for buffer in chunk.buffers() if buffer is not None]
 
 
 def _memory_writer(spark: SparkSession, sink: Sink) -> Write:
