@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Container, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from typing import Any, Protocol
 
 import numpy as np
@@ -18,12 +17,10 @@ import pyarrow as pa
 
 from weft.engine.shape import Chosen, Done, Job, Mask, Shape
 from weft.engine.windows import Times, Windows
-from weft.kernels.arrow import array_of
+from weft.kernels.arrow import TIME, array_of
 from weft.kernels.state import Answered, FeedState
 from weft.log.bundle import Bundle
 from weft.share.nodes import Tap
-
-TIME = pa.timestamp("us", tz="UTC")
 
 
 @dataclass(slots=True)
@@ -101,12 +98,15 @@ class Pending:
     def table(self, names: Container[str] | None = None) -> pa.Table:
         """The windows, groups and aggregates as columns, or those of them that are named."""
         columns: dict[str, pa.Array] = {}
-        for name, times in (("window_start", self.windows.starts), ("window_end", self.windows.ends)):
-            if names is None or name in names:
-                columns[name] = self._once(name, partial(self._bounds, times))
+        answered, starts, ends = self.answered, self.windows.starts, self.windows.ends
+        if names is None or "window_start" in names:
+            made = _once(answered.made, "start", lambda: self.state.times(answered, starts))
+            columns["window_start"] = made
+        if names is None or "window_end" in names:
+            columns["window_end"] = _once(answered.alike, "end", lambda: self.state.times(answered, ends))
         wanted = [(f"_k{at}", place) for at, place in enumerate(self.tap.keys)]
         if any(names is None or name in names for name, _ in wanted):
-            keys = self._once("keys", lambda: self.state.keys(self.answered.group))
+            keys = _once(answered.alike, "keys", lambda: self.state.keys(answered.group))
             columns |= {name: keys[place] for name, place in wanted}
         columns |= {name: made for name, made in self.finals.items() if names is None or name in names}
         if self.failed is not None:
@@ -114,23 +114,13 @@ class Pending:
         table = pa.table(columns)
         return _with_empty(table, self.windows, self.tap) if self.tap.query.emit_empty else table
 
-    def _bounds(self, times: Times) -> pa.Array:
-        return _times(times.take(self.answered.window))
-
-    def _once(self, name: str, make: Callable[[], Any]) -> Any:
-        """What other queries on the same windows and groups may have made already."""
-        if name not in self.answered.made:
-            self.answered.made[name] = make()
-        return self.answered.made[name]
-
     def needed(self) -> pa.Table:
         """What its answer is made of."""
         return self.table(None if self.tap.query.emit_empty else self.shape.needs)
 
     def count_windows(self) -> int:
         """How many windows hold a group."""
-        window = self.answered.window
-        return int(np.count_nonzero(window[1:] != window[:-1])) + 1 if len(window) else 0
+        return self.answered.count_windows()
 
     def ends(self) -> Times:
         """The ends of these windows."""
@@ -204,6 +194,13 @@ FAILED = "_failed"  # marks the rows of which an aggregate itself failed
 def broken(table: pa.Table) -> Mask | None:
     """The rows of which an aggregate itself failed."""
     return table.column(FAILED).to_numpy() if FAILED in table.column_names else None
+
+
+def _once(made: dict[str, Any], name: str, make: Callable[[], Any]) -> Any:
+    """What another query may have made already."""
+    if name not in made:
+        made[name] = make()
+    return made[name]
 
 
 def _times(at: Times) -> pa.Array:

@@ -9,6 +9,8 @@ import pyarrow as pa
 
 from weft.kernels.combine import Bools, Column
 
+TIME = pa.timestamp("us", tz="UTC")
+
 
 def arrow_type(name: str | None) -> pa.DataType:
     """The Arrow type of a Spark type by its simple name."""

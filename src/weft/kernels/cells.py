@@ -8,6 +8,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from weft.kernels.bounds import Bounds
 from weft.kernels.combine import KINDS, Arrays, Bools, Ints, Kind
 from weft.kernels.dyadic import Dyadic
 from weft.kernels.orders import Recode
@@ -34,14 +35,15 @@ class Selection:
 
     window: Ints
     group: Ints
-    lo: Ints
-    hi: Ints
+    bounds: Bounds  # dense: of each window; sparse: of each answer
     picked: Ints | None = None  # dense: places in [window, group]; None: all of them
+    full: int = 0  # so many groups, and each of them is in every window; 0: it is not so, or not known
     made: dict[str, Any] = field(default_factory=dict)  # what several queries make of these answers alike
 
     @property
     def nbytes(self) -> int:
-        arrays = (self.window, self.group, self.lo, self.hi, self.picked)
+        """Of full ones without `window` and `group`, which they have in common."""
+        arrays = (self.bounds,) if self.full else (self.window, self.group, self.bounds, self.picked)
         return sum(int(array.nbytes) for array in arrays if array is not None)
 
 
@@ -104,4 +106,4 @@ NOWHERE = np.zeros(0, np.int64)
 
 def nothing() -> Selection:
     """No answers."""
-    return Selection(NOWHERE, NOWHERE, NOWHERE, NOWHERE)
+    return Selection(NOWHERE, NOWHERE, Bounds(NOWHERE, NOWHERE))

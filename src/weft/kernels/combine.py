@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import mmap
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -138,6 +138,12 @@ def enlarged(array: Column, shape: tuple[int, ...], fill: float | int, used: int
     if len(shape) > 2:
         out[: old[0], :used, old[2] :] = fill
     return out
+
+
+def assign(target: Arrays, parts: Sequence[Any]) -> None:
+    """Put arrays, or one value for each, into others."""
+    for array, part in zip(target, parts):
+        array[...] = part
 
 
 def room(shape: tuple[int, ...], dtype: npt.DTypeLike) -> Column:

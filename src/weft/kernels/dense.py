@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from weft.kernels.bounds import Bounds
 from weft.kernels.cells import HERE, Cells, Selection, Writes, new_bank, new_banks, nothing
 from weft.kernels.combine import SUM, Arrays, Bools, Ints, Kind, distinct, more_positions
 from weft.kernels.orders import Recode
@@ -21,6 +22,7 @@ from weft.kernels.prefix import Prefix
 
 _AT_ONCE = 1 << 14  # places of a bank up to which one window is computed for all components
 _WINDOWS = 512  # so many of these are kept until the cells change
+_GRIDS = 1 << 25  # bytes of grids kept until then
 _IDLE_ROWS = 64  # expired rows that are not worth moving the others for
 
 
@@ -31,11 +33,19 @@ class Dense:
         self._head = 0
         self._size = 0
         self._groups = 0
-        self._windows: dict[tuple[str, int, int], Arrays] = {}
+        self._forget()
         self._sums.widen(1)
 
+    def _forget(self) -> None:
+        """The cells change: nothing that was found out about them holds any more."""
+        self._windows: dict[tuple[str, int, int], Arrays] = {}
+        self._asked: dict[int, int] = {}  # by component: windows asked for
+        self._full_before: dict[int, Ints] = {}  # by component: full slices before each position
+        self._grids: dict[int, tuple[Ints, Ints]] = {}  # by windows: window and group, if all are in each
+
     def __getstate__(self) -> dict[str, Any]:
-        return self.__dict__ | {"_windows": {}, "_times": self._times[: self._size]}
+        found: dict[str, Any] = {"_windows": {}, "_asked": {}, "_full_before": {}, "_grids": {}}
+        return self.__dict__ | found | {"_times": self._times[: self._size]}
 
     @property
     def nbytes(self) -> int:
@@ -49,7 +59,7 @@ class Dense:
         return self._times[self._head : self._size]
 
     def widen(self, widths: Mapping[Kind, int], groups: int) -> None:
-        self._windows.clear()
+        self._forget()
         self._groups = max(self._groups, groups)
         for kind, bank in self._banks.items():
             bank.widen(widths.get(kind, 0))
@@ -58,7 +68,7 @@ class Dense:
                 bank.append(self._size - bank.size)
 
     def fold(self, starts: Ints, groups: Ints, writes: Writes) -> None:
-        self._windows.clear()
+        self._forget()
         rows = self._rows_of(starts)
         self._mark(rows, groups)
         for kind, (comps, arrays) in writes.items():
@@ -100,33 +110,61 @@ class Dense:
     def select(self, starts: Ints, ends: Ints, comp: int) -> Selection:
         live = self.starts()
         lo = live.searchsorted(starts) + self._head
-        hi = np.maximum(live.searchsorted(ends) + self._head, lo)
-        here = (self._ranges(SUM, lo, hi, np.array([comp]))[0] > 0).ravel()
+        bounds = Bounds(lo, np.maximum(live.searchsorted(ends) + self._head, lo))
+        if self._is_full(bounds, comp):
+            return self._select_all(bounds)
+        here = (self._ranges(SUM, bounds, np.array([comp]))[0] > 0).ravel()
         picked = here.nonzero()[0]
         if not len(picked):
             return nothing()
-        if len(picked) < len(here):
-            window, group = np.divmod(picked, self._groups)
-            return Selection(window, group, lo, hi, picked)
-        window = np.repeat(np.arange(len(lo)), self._groups)
-        return Selection(window, np.tile(np.arange(self._groups), len(lo)), lo, hi)
+        if len(picked) == len(here):
+            return self._select_all(bounds)
+        window, group = np.divmod(picked, self._groups)
+        return Selection(window, group, bounds, picked)
+
+    def _is_full(self, bounds: Bounds, comp: int) -> bool:
+        """Whether each window has a slice in which every group is present, and so are all in the window.
+
+        Looked at only when so many windows are asked for that it is worth looking at all slices.
+        """
+        asked = self._asked[comp] = self._asked.get(comp, 0) + len(bounds)
+        if asked <= self._size - self._head:
+            return False
+        if comp not in self._full_before:
+            (sums,) = self._sums.base(self._head, np.array([comp]))
+            full = np.zeros(self._size + 1, np.int64)
+            np.cumsum((sums[0, :, : self._groups] > 0).all(axis=1), out=full[self._head + 1 :])
+            self._full_before[comp] = full
+        full = self._full_before[comp]
+        return bool((full.take(bounds.hi) > full.take(bounds.lo)).all())
+
+    def _select_all(self, bounds: Bounds) -> Selection:
+        """All groups in every window."""
+        windows = len(bounds)
+        if windows not in self._grids:
+            if sum(window.nbytes for window, _ in self._grids.values()) > _GRIDS:
+                self._grids.clear()
+            grid = np.repeat(np.arange(windows), self._groups), np.tile(np.arange(self._groups), windows)
+            self._grids[windows] = grid
+        window, group = self._grids[windows]
+        return Selection(window, group, bounds, full=self._groups)
 
     def read(self, selection: Selection, kind: Kind, comps: Ints) -> Arrays:
-        found = self._ranges(kind, selection.lo, selection.hi, comps)
+        found = self._ranges(kind, selection.bounds, comps)
         flat = tuple(array.reshape(len(comps), -1) for array in found)
         if selection.picked is None:
             return flat
         return tuple(array.take(selection.picked, axis=1) for array in flat)
 
-    def _ranges(self, kind: Kind, lo: Ints, hi: Ints, comps: Ints) -> Arrays:
+    def _ranges(self, kind: Kind, bounds: Bounds, comps: Ints) -> Arrays:
         bank = self._banks[kind]
-        if len(lo) > 1 or bank.width * self._groups > _AT_ONCE:
-            return bank.ranges(lo, hi, comps, self._groups)
+        if len(bounds) > 1 or bank.width * self._groups > _AT_ONCE:
+            return bank.ranges(bounds, comps, self._groups)
         # One window: what one query asks for costs as much as everything, and others will ask for the rest.
-        key = (kind.name, int(lo[0]), int(hi[0]))
+        key = (kind.name, int(bounds.lo[0]), int(bounds.hi[0]))
         whole = self._windows.get(key)
         if whole is None:
-            whole = bank.ranges(lo, hi, np.arange(bank.width), self._groups)
+            whole = bank.ranges(bounds, np.arange(bank.width), self._groups)
             self._windows = {} if len(self._windows) >= _WINDOWS else self._windows
             self._windows[key] = whole
         return tuple(array.take(comps, axis=0) for array in whole)
@@ -136,7 +174,7 @@ class Dense:
         return values
 
     def recode(self, kind: Kind, comp: int, array: int, recode: Recode) -> None:
-        self._windows.clear()
+        self._forget()
         bank = self._banks[kind]
         base = bank.base()
         live = base[array][comp, self._head :]  # codes of expired rows may have no value any more
@@ -144,7 +182,7 @@ class Dense:
         bank.load(base)
 
     def expire(self, before: int) -> None:
-        self._windows.clear()
+        self._forget()
         self._head += int(np.searchsorted(self.starts(), before))
         if self._head > max(_IDLE_ROWS, self._size - self._head):
             for bank in self._banks.values():
@@ -158,14 +196,14 @@ class Dense:
         return self._here() > 0
 
     def keep_groups(self, groups: Ints) -> None:
-        self._windows.clear()
+        self._forget()
         for bank in self._banks.values():
             if bank.width:
                 bank.keep_groups(groups)
         self._groups = len(groups)
 
     def keep_components(self, kept: Mapping[Kind, Ints]) -> None:
-        self._windows.clear()
+        self._forget()
         for kind, comps in kept.items():
             if len(comps):
                 self._banks[kind].keep(comps)

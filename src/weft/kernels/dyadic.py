@@ -13,7 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from weft.kernels.combine import Arrays, Ints, Kind, enlarged, more_groups, more_positions, room
+from weft.kernels.bounds import Bounds
+from weft.kernels.combine import Arrays, Ints, Kind, assign, enlarged, more_groups, more_positions, room
 from weft.kernels.spans import Spans
 
 
@@ -126,38 +127,40 @@ class Dyadic:
         self.__dict__ |= state
         self._spans = Spans(self.kind)
 
-    def ranges(self, lo: Ints, hi: Ints, comps: Ints, groups: int | None = None) -> Arrays:
-        """The windows [lo, hi) combined: [component, window, ...]."""
+    def ranges(self, bounds: Bounds, comps: Ints, groups: int | None = None) -> Arrays:
+        """The windows combined: [component, window, ...]."""
         self._refresh()
         trail = self.levels[0][0].shape[2:] if groups is None else (groups,)
-        out = self.kind.empty((len(comps), len(lo), *trail))
+        out = tuple(np.empty((len(comps), len(bounds), *trail), dtype) for dtype in self.kind.dtypes)
         cut = ... if groups is None else (..., slice(groups))
         with np.errstate(invalid="ignore", over="ignore"):
-            if len(lo) <= 4 * len(comps) + 4:
-                self._few(lo, hi, comps, out, cut)
+            if len(bounds) <= 4 * len(comps) + 4:
+                self._few(bounds, comps, out, cut)
             else:
                 for place, comp in enumerate(comps.tolist()):
                     into = tuple(array[place] for array in out)
                     values = tuple(array[comp][cut] for array in self.levels[0])
-                    if not self._spans.try_ranges(values, self.size, comp, lo, hi, into):
+                    if not self._spans.try_ranges(values, self.size, comp, bounds, into):
                         levels = [tuple(array[comp][cut] for array in level) for level in self.levels]
-                        self._many(levels, lo, hi, into)
+                        self._many(levels, bounds.lo, bounds.hi, into)
         return out
 
-    def _few(self, lo: Ints, hi: Ints, comps: Ints, out: Arrays, cut: Any) -> None:
+    def _few(self, bounds: Bounds, comps: Ints, out: Arrays, cut: Any) -> None:
         """Window by window, all components together."""
         combine, ufunc = self.kind.combine, self.kind.ufunc
-        for window, (first, last) in enumerate(zip(lo.tolist(), hi.tolist())):
+        assign(out, self.kind.identity)
+        for window, (first, last) in enumerate(zip(bounds.lo.tolist(), bounds.hi.tolist())):
             total = tuple(array[:, window] for array in out)
             for level, block in _pieces(first, last):
                 if ufunc is not None:
                     ufunc(total[0], self.levels[level][0][:, block][cut][comps], out=total[0])
                 else:
                     part = tuple(array[:, block][cut][comps] for array in self.levels[level])
-                    _assign(total, combine(total, part))
+                    assign(total, combine(total, part))
 
     def _many(self, levels: list[Arrays], lo: Ints, hi: Ints, out: Arrays) -> None:
         """Level by level, all windows together: the odd block at either end is taken, the rest goes up."""
+        assign(out, self.kind.identity)
         for level in levels:
             self._take(level, np.flatnonzero((lo & 1 == 1) & (lo < hi)), lo, out)
             lo = (lo + 1) >> 1
@@ -226,11 +229,6 @@ def _pieces(lo: int, hi: int) -> tuple[tuple[int, int], ...]:
         hi >>= 1
         level += 1
     return tuple(pieces)
-
-
-def _assign(target: Arrays, parts: Arrays) -> None:
-    for array, part in zip(target, parts):
-        array[...] = part
 
 
 def _scatter(target: Arrays, places: Ints, parts: Arrays) -> None:

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from weft.kernels.arrow import all_true
+from weft.kernels.bounds import Bounds
 from weft.kernels.combine import SUM, Arrays, Column, Ints, Kind, enlarged, more_groups, more_positions
 
 _MANY = 4096  # cells
@@ -132,10 +133,10 @@ class Prefix:
         self.sums = np.zeros((values.shape[0], self.size + 1, *values.shape[2:]), np.int64)
         np.cumsum(values, axis=1, out=self.sums[:, 1:])
 
-    def base(self, first: int = 0) -> Arrays:
-        """The values themselves, from position `first` on."""
+    def base(self, first: int = 0, comps: Ints | None = None) -> Arrays:
+        """The values themselves, from position `first` on, of all components or some."""
         self._settle()
-        sums = self.sums[:, first : self.size + 1]
+        sums = (self.sums if comps is None else self.sums[comps])[:, first : self.size + 1]
         return (sums[:, 1:] - sums[:, :-1],)
 
     def drop(self, count: int) -> None:
@@ -158,25 +159,16 @@ class Prefix:
         """Without spare room, in one piece."""
         return self.__dict__ | {"sums": np.ascontiguousarray(self.sums[:, : self.size + 1])}
 
-    def ranges(self, lo: Ints, hi: Ints, comps: Ints, groups: int | None = None) -> Arrays:
-        """The sums of the windows [lo, hi): [component, window, ...]."""
+    def ranges(self, bounds: Bounds, comps: Ints, groups: int | None = None) -> Arrays:
+        """The sums of the windows: [component, window, ...]."""
         self._settle()
         sums = self.sums if groups is None else self.sums[..., :groups]
-        if len(lo) == 1:
-            return ((sums[:, hi[0]][comps] - sums[:, lo[0]][comps])[:, None],)
-        out = np.empty((len(comps), len(lo), *sums.shape[2:]), np.int64)
+        if len(bounds) == 1:
+            return ((sums[:, bounds.hi[0]][comps] - sums[:, bounds.lo[0]][comps])[:, None],)
+        out = np.empty((len(comps), len(bounds), *sums.shape[2:]), np.int64)
         for place, comp in enumerate(comps):
-            np.subtract(_rows(sums[comp], hi), _rows(sums[comp], lo), out=out[place])
+            np.subtract(bounds.at_hi(sums[comp]), bounds.at_lo(sums[comp]), out=out[place])
         return (out,)
-
-
-def _rows(array: Column, rows: Ints) -> Column:
-    """The rows, as a view where they lie at even distances."""
-    step = int(rows[1] - rows[0])
-    if step > 0 and rows[-1] - rows[0] == step * (len(rows) - 1) and bool((np.diff(rows) == step).all()):
-        view: Column = array[rows[0] : rows[-1] + 1 : step]
-        return view
-    return array.take(rows, axis=0) if array.flags.c_contiguous else array[rows]
 
 
 def _all_or(comps: Ints, width: int) -> slice | Ints:

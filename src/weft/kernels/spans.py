@@ -14,9 +14,8 @@ That takes log n times the memory of the values, so it is done only for what is 
 
 from __future__ import annotations
 
-import numpy as np
-
-from weft.kernels.combine import Arrays, Column, Ints, Kind, room
+from weft.kernels.bounds import Bounds
+from weft.kernels.combine import Arrays, Kind, assign, room
 
 _MOST_BYTES = 64 << 20  # of all runs of a kind
 
@@ -39,18 +38,18 @@ class Spans:
         self._clean = {comp: min(clean, first) for comp, clean in self._clean.items()}
         self._asked.clear()
 
-    def try_ranges(self, values: Arrays, size: int, comp: int, lo: Ints, hi: Ints, out: Arrays) -> bool:
-        """Put the windows [lo, hi) of a component into `out`, if that is the cheaper way; false if not.
+    def try_ranges(self, values: Arrays, size: int, comp: int, bounds: Bounds, out: Arrays) -> bool:
+        """Put the windows of a component into `out`, if that is the cheaper way; false if not.
 
         `values` are those of the component [position, ...], of which `size` are in use.
         """
-        length, step = int(hi[-1] - lo[-1]), int(lo[1] - lo[0])
-        if step < 1 or not _is_even(lo, step) or not bool((hi - lo == length).all()) or length < 2:
+        length, step = bounds.length, bounds.lo_step
+        if step is None or length is None or length < 2:
             return False
-        if not self._is_worth(values, size, comp, len(lo), length):
+        if not self._is_worth(values, size, comp, len(bounds), length):
             return False
         self._refresh(values, size, comp, length.bit_length() - 1)
-        self._put_together(comp, int(lo[0]), step, length, out)
+        self._put_together(comp, int(bounds.lo[0]), step, length, out)
         return True
 
     def _is_worth(self, values: Arrays, size: int, comp: int, windows: int, length: int) -> bool:
@@ -91,19 +90,20 @@ class Spans:
                 array[first:last] = part
 
     def _put_together(self, comp: int, first: int, step: int, length: int, out: Arrays) -> None:
+        parts = []
         for level, offset in _pieces(length, self.kind.idempotent):
             at = first + offset
             stop = at + step * (len(out[0]) - 1) + 1
-            part = tuple(array[at:stop:step] for array in self._levels[comp][level])
-            _combine_into(self.kind, out, part)
+            parts.append(tuple(array[at:stop:step] for array in self._levels[comp][level]))
+        total = parts[0]
+        for part in parts[1:]:
+            total = _combined(self.kind, total, part, out)
+        if total is not out:
+            assign(out, total)
 
 
 def _nbytes(arrays: Arrays, size: int) -> int:
     return sum(int(array[:size].nbytes) for array in arrays)
-
-
-def _is_even(places: Ints, step: int) -> bool:
-    return int(places[-1] - places[0]) == step * (len(places) - 1) and bool((np.diff(places) == step).all())
 
 
 def _pieces(length: int, idempotent: bool) -> list[tuple[int, int]]:
@@ -119,10 +119,10 @@ def _pieces(length: int, idempotent: bool) -> list[tuple[int, int]]:
     return pieces
 
 
-def _combine_into(kind: Kind, out: Arrays, part: Arrays) -> None:
+def _combined(kind: Kind, left: Arrays, right: Arrays, out: Arrays) -> Arrays:
+    """Both in `out`, without a copy on the way where that is possible."""
     if kind.ufunc is not None:
-        total: Column = out[0]
-        kind.ufunc(total, part[0], out=total)
-        return
-    for array, made in zip(out, kind.combine(out, part)):
-        array[...] = made
+        kind.ufunc(left[0], right[0], out=out[0])
+    else:
+        assign(out, kind.combine(left, right))
+    return out

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from weft.kernels.bounds import Bounds
 from weft.kernels.cells import HERE, NOWHERE, Cells, Selection, Writes, new_bank, new_banks, nothing
 from weft.kernels.combine import SUM, Arrays, Bools, Ints, Kind, combine_runs, distinct
 from weft.kernels.orders import Recode
@@ -165,11 +166,11 @@ class Sparse:
         if not len(begin):
             return nothing()
         group = self._group[begin].astype(np.int64)
-        (counts,) = self._banks[SUM].ranges(begin, end, np.array([comp]))
+        (counts,) = self._banks[SUM].ranges(Bounds(begin, end), np.array([comp]))
         here = counts[0] > 0
         if bool(here.all()):
-            return Selection(window, group, begin, end)
-        return Selection(window[here], group[here], begin[here], end[here])
+            return Selection(window, group, Bounds(begin, end))
+        return Selection(window[here], group[here], Bounds(begin[here], end[here]))
 
     def _cells_between(self, lo: int, hi: int) -> Small:
         """Positions of the cells of slices lo..hi-1."""
@@ -180,7 +181,7 @@ class Sparse:
         return self._by_time[self._ends[lo] : self._ends[max(lo, hi)]]
 
     def read(self, selection: Selection, kind: Kind, comps: Ints) -> Arrays:
-        return self._banks[kind].ranges(selection.lo, selection.hi, comps)
+        return self._banks[kind].ranges(selection.bounds, comps)
 
     def live(self, kind: Kind, comp: int, array: int) -> Ints:
         self._settle()

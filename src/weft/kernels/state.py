@@ -18,7 +18,7 @@ import numpy as np
 import pyarrow as pa
 
 from weft.errors import Bug
-from weft.kernels.arrow import arrow_type, whole
+from weft.kernels.arrow import TIME, array_of, arrow_type, whole
 from weft.kernels.cells import NOWHERE, Cells, Selection, Store, nothing
 from weft.kernels.columns import Codes, ColumnSpec, Layout, Parts, Values, is_coded, layout, lift
 from weft.kernels.combine import KINDS, SUM, Arrays, Ints, Kind, combine_runs, distinct
@@ -26,6 +26,7 @@ from weft.kernels.dense import Dense
 from weft.kernels.groups import GroupIndex
 from weft.kernels.orders import Recode
 from weft.kernels.sparse import Sparse
+from weft.kernels.timerows import TimeRows
 
 _SMALL = 1 << 16  # matrices up to so many places are dense however empty
 _LARGE = 1 << 22  # matrices beyond so many places must be well filled
@@ -39,12 +40,25 @@ FoldArgs = tuple[Ints, list[pa.Array], dict[ColumnSpec, dict[str, pa.Array]]]  #
 
 @dataclass(frozen=True, slots=True)
 class Answered:
-    """One row per window and present group, ordered by both; `window` indexes the windows asked for."""
+    """One row per window and present group, ordered by both; `window` indexes the windows asked for.
+
+    Columns made of the rows are kept for the others who ask: in `made` for those of the same windows, in
+    `alike` also for those of windows that begin elsewhere, but have the same ends and the same groups.
+    """
 
     window: Ints
     group: Ints
     values: Mapping[ColumnSpec, Values]
-    made: dict[str, Any] = field(default_factory=dict)  # columns for all who ask for these windows and groups
+    full: int = 0  # so many groups, and each of them is in every window; 0: it is not so, or not known
+    made: dict[str, Any] = field(default_factory=dict)
+    alike: dict[str, Any] = field(default_factory=dict)
+
+    def count_windows(self) -> int:
+        """How many windows hold a group."""
+        window = self.window
+        if self.full:
+            return len(window) // self.full
+        return int(np.count_nonzero(window[1:] != window[:-1])) + 1 if len(window) else 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +77,8 @@ class FeedState:
         self._slots: dict[ColumnSpec, _Slot] = {}
         self._widths: dict[Kind, int] = {SUM: 1}
         self._selections: dict[tuple[bytes, bytes, int], Selection] = {}
+        self._alike: dict[bytes, dict[str, Any]] = {}  # by ends of windows that hold all groups
+        self._time_rows = TimeRows()
         self._remembered = 0
         self._read_plans: dict[tuple[ColumnSpec, ...], _ReadPlan] = {}
 
@@ -72,7 +88,8 @@ class FeedState:
         So `pickle.dumps(state, 5, buffer_callback=...)` hands over all that is large as it is, and a state
         that is loaded from buffers that can be written lives in them.
         """
-        return self.__dict__ | {"_selections": {}, "_remembered": 0, "_read_plans": {}}
+        remembered = {"_selections": {}, "_alike": {}, "_time_rows": TimeRows(), "_remembered": 0}
+        return self.__dict__ | remembered | {"_read_plans": {}}
 
     @property
     def columns(self) -> tuple[ColumnSpec, ...]:
@@ -92,6 +109,12 @@ class FeedState:
 
     def keys(self, groups: Ints) -> list[pa.Array]:
         return self.groups.take(groups)
+
+    def times(self, answered: Answered, times: Ints) -> pa.Array:
+        """For each row of an answer the time of its window."""
+        if answered.full:
+            return self._time_rows.rows(times, answered.full)
+        return array_of(times.take(answered.window), type=TIME)
 
     def lookup(self, keys: Sequence[pa.Array], rows: int | None = None) -> Ints:
         """The ids of groups by their keys, -1 where there is none. `rows`: how many, without keys."""
@@ -154,7 +177,9 @@ class FeedState:
         """
         selection = self._select(np.asarray(starts, np.int64), np.asarray(ends, np.int64), present)
         values = self._read(selection, tuple(wanted))
-        return Answered(selection.window, selection.group, values, selection.made)
+        made = selection.made
+        alike = self._alike.setdefault(ends.tobytes(), {}) if selection.full else made
+        return Answered(selection.window, selection.group, values, selection.full, made, alike)
 
     def _select(self, starts: Ints, ends: Ints, present: ColumnSpec) -> Selection:
         slot = self._slots.get(present)
@@ -179,6 +204,8 @@ class FeedState:
 
     def _forget(self) -> None:
         self._selections.clear()
+        self._alike.clear()
+        self._time_rows.clear()
         self._remembered = 0
 
     def _read(self, selection: Selection, wanted: tuple[ColumnSpec, ...]) -> dict[ColumnSpec, Values]:

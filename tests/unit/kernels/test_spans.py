@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from weft.kernels.bounds import Bounds
 from weft.kernels.combine import ADD, KINDS, LEAST_OF, MOMENTS, PAIR, Arrays, Ints, Kind
 from weft.kernels.dyadic import Dyadic
 
@@ -37,7 +38,7 @@ def expected(bank: Dyadic, lo: Ints, hi: Ints) -> list[Arrays]:
 
 def check(bank: Dyadic, first: int, step: int, length: int) -> None:
     lo = np.arange(first, bank.size - length + 1, step)
-    found = bank.ranges(lo, lo + length, COMPS)
+    found = bank.ranges(Bounds(lo, lo + length), COMPS)
     for window, wanted in enumerate(expected(bank, lo, lo + length)):
         for array, want in zip(found, wanted):
             np.testing.assert_allclose(array[:, window], want, rtol=1e-12)
