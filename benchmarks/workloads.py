@@ -55,7 +55,7 @@ def find(name: str, sizes: Sizes) -> Workload:
 def _sliding(sizes: Sizes) -> list[Workload]:
     """One query with a small slide."""
     found = []
-    for width, parts in ((60, {"native": 2}), (600, {"native": 1, "rival": 3})):
+    for width, parts in ((60, {"native": 2}), (600, {"native": 1, "rival": 1})):
         found.append(
             Workload(
                 f"sliding-{width}",
@@ -81,14 +81,14 @@ def _ten(sizes: Sizes) -> list[Workload]:
     """Ten mixed queries."""
     title = "Ten mixed queries, 1000 keys"
     return [
-        Workload("ten", title, sizes.data(1000), draw(10), STREAMS, parts={"native": 1}),
+        Workload("ten", title, sizes.data(1000), draw(10), STREAMS, parts={"native": 1, "rival": 1}),
         Workload(
             "ten-csv",
             f"{title}, from CSV",
             sizes.data(1000, format="csv"),
             draw(10),
             ("weft", "rival", "flink", "duck", *SCANS),
-            parts={"flink": 3},
+            parts={"flink": 3, "rival": 1},
         ),
     ]
 
@@ -105,7 +105,14 @@ def _hundred(sizes: Sizes) -> list[Workload]:
             ("weft", "slicing", "duck"),
             "parquet",
         ),
-        Workload("hundred-noop", title, sizes.data(100), draw(100), ("weft", "rival", "duck")),
+        Workload(
+            "hundred-noop",
+            title,
+            sizes.data(100),
+            draw(100),
+            ("weft", "rival", "duck"),
+            parts={"rival": 1},
+        ),
         Workload(
             "hundred-csv",
             f"{title}, from CSV",
