@@ -38,7 +38,7 @@ class Dyadic:
     @property
     def nbytes(self) -> int:
         used = [array[:, : self.size >> at] for at, level in enumerate(self.levels) for array in level]
-        return sum(int(array.nbytes) for array in used) + self._spans.nbytes(self.size)
+        return sum(int(array.nbytes) for array in used) + self._spans.nbytes
 
     @property
     def width(self) -> int:

@@ -14,10 +14,14 @@ That takes log n times the memory of the values, so it is done only for what is 
 
 from __future__ import annotations
 
+import weakref
+
 from weft.kernels.bounds import Bounds
 from weft.kernels.combine import Arrays, Kind, assign, room
 
-_MOST_BYTES = 64 << 20  # of all runs of a kind
+MOST_BYTES = 512 << 20  # of all runs in this process
+
+_everyone: weakref.WeakSet[Spans] = weakref.WeakSet()
 
 
 class Spans:
@@ -26,17 +30,20 @@ class Spans:
     def __init__(self, kind: Kind) -> None:
         self.kind = kind
         self.clear()
+        _everyone.add(self)
 
     def clear(self) -> None:
         """Positions, components or groups have moved."""
         self._levels: dict[int, list[Arrays]] = {}  # by component; level 0 is the values themselves
         self._clean: dict[int, int] = {}  # by component: up to where its runs are right
-        self._asked: dict[int, int] = {}  # by component: windows since something changed
+        self._asked: dict[int, int] = {}  # by component: windows since they were last made or extended
+        self._size = 0
 
     def touch(self, first: int) -> None:
         """The values from position `first` on have changed."""
-        self._clean = {comp: min(clean, first) for comp, clean in self._clean.items()}
-        self._asked.clear()
+        for comp, clean in self._clean.items():
+            self._clean[comp] = min(clean, first)
+            self._asked[comp] = 0
 
     def try_ranges(self, values: Arrays, size: int, comp: int, bounds: Bounds, out: Arrays) -> bool:
         """Put the windows of a component into `out`, if that is the cheaper way; false if not.
@@ -58,12 +65,15 @@ class Spans:
         if comp in self._levels:
             changed = size - self._clean[comp]
             return asked >= changed
+        if asked < 2 * size:
+            return False
         needed = _nbytes(values, size) * length.bit_length()
-        return asked >= 2 * size and self.nbytes(size) + needed <= _MOST_BYTES
+        return needed + sum(spans.nbytes for spans in _everyone) <= MOST_BYTES
 
-    def nbytes(self, size: int) -> int:
-        """What the runs take for so many positions."""
-        return sum(_nbytes(level, size) for levels in self._levels.values() for level in levels[1:])
+    @property
+    def nbytes(self) -> int:
+        """What the runs take."""
+        return sum(_nbytes(level, self._size) for levels in self._levels.values() for level in levels[1:])
 
     def _refresh(self, values: Arrays, size: int, comp: int, top: int) -> None:
         """Make the runs of a component up to level `top` right for all positions in use."""
@@ -78,7 +88,7 @@ class Spans:
             made = tuple(room(array.shape, array.dtype) for array in values)
             self._extend(levels[-1], made, 1 << (len(levels) - 1), 0, size)
             levels.append(made)
-        self._levels[comp], self._clean[comp] = levels, size
+        self._levels[comp], self._clean[comp], self._size = levels, size, size
 
     def _extend(self, below: Arrays, above: Arrays, half: int, changed: int, size: int) -> None:
         """Runs of `2 * half` positions from runs of `half`, for those that hold a changed position."""

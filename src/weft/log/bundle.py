@@ -122,12 +122,13 @@ def write_bundle(directory: Path, stem: str, tables: Mapping[str, Any], point: s
 def pack(tables: Mapping[str, Any]) -> tuple[Chunks, dict[str, Slot]]:
     """The bytes of a file that holds all tables, and its index."""
     packed = _Packed()
-    common = common_columns(tables.values())
+    columns = {name: spans(table) for name, table in tables.items()}
+    common = common_columns(columns.values())
     places = {memory: packed.add(pa.table({"": span.array()})) for memory, span in common.items()}
     index = {}
     for name, table in tables.items():
         apart: list[Common] = []
-        for at, span in enumerate(spans(table) if common else ()):
+        for at, span in enumerate(columns[name]):
             if span is not None and span.memory in common:
                 first = span.start - common[span.memory].start
                 apart.append((at, table.column_names[at], first, places[span.memory]))

@@ -6,7 +6,7 @@ window_start of b               [ 10:10 10:10 10:15 10:15 ]      a span of the s
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -30,23 +30,21 @@ class Span:
         rows, buffers = self.stop - self.start, self.chunk.buffers()
         return pa.Array.from_buffers(self.chunk.type, rows, buffers, -1, self.start)
 
-    def joined(self, other: Span | None) -> Span:
+    def joined(self, other: Span) -> Span:
         """From where the first of both starts to where the last stops."""
-        if other is None:
+        if self.start <= other.start and other.stop <= self.stop:
             return self
         return replace(self, start=min(self.start, other.start), stop=max(self.stop, other.stop))
 
 
-def common_columns(tables: Iterable[Any]) -> dict[Memory, Span]:
-    """What several tables have as a column, as far as any of them has it."""
+def common_columns(tables: Iterable[Sequence[Span | None]]) -> dict[Memory, Span]:
+    """What several tables have as a column, as far as any of them has it; tables as `spans` gives them."""
     seen: dict[Memory, Span] = {}
     common: dict[Memory, Span] = {}
-    for table in tables:
-        for span in spans(table):
-            if span is not None:
-                if span.memory in seen:
-                    common[span.memory] = span.joined(seen[span.memory])
-                seen[span.memory] = span.joined(seen.get(span.memory))
+    for columns in tables:
+        for span in columns:
+            if span is not None and (known := seen.setdefault(span.memory, span)) is not span:
+                seen[span.memory] = common[span.memory] = known.joined(span)
     return common
 
 
@@ -65,12 +63,6 @@ def _span(column: Any) -> Span | None:
 
 def nbytes(tables: Iterable[Any]) -> int:
     """What tables take in memory, columns that they have in common counted once."""
-    total = 0
-    common: dict[Memory, Span] = {}
-    for table in tables:
-        total += int(table.nbytes)
-        for span in spans(table):
-            if span is not None:
-                total -= int(span.chunk.nbytes)
-                common[span.memory] = span.joined(common.get(span.memory))
-    return total + sum(int(span.array().nbytes) for span in common.values())
+    chunks = (chunk for table in tables for column in table.columns for chunk in column.chunks)
+    buffers = (buffer for chunk in chunks for buffer in chunk.buffers() if buffer is not None)
+    return sum({buffer.address: buffer.size for buffer in buffers}.values())
