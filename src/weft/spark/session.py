@@ -85,7 +85,7 @@ def cores(master: str) -> int:
 
 
 def _setting(spark: SparkSession, key: str) -> str:
-    return str(spark.conf.get(key, ""))
+    return str(spark.conf.get(key))  # Spark's own default where the session says nothing
 
 
 def _java_options(given: str) -> str:
