@@ -83,11 +83,14 @@ def answers(directory: Path, home: str, query: str) -> list[tuple[object, ...]]:
 
 @pytest.fixture(scope="module")
 def directory(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A program, its input, and what a run in the driver answers."""
+    """A program, its input, and what it answers without a cluster, submitted as the docs say."""
     made = tmp_path_factory.mktemp("cluster")
     write_files(made / "files")
     (made / "app.sql").write_text(PROGRAM.format(files=made / "files"))
-    assert weft(made, "here", "--placement", "driver").wait(300) == 0
+    found = [sys.executable, "-c", "import weft.submit as it; print(it.__file__)"]
+    application = subprocess.check_output(found, text=True).strip()
+    options = ("--home", "here", *LAST, "--placement", "driver")
+    submit(made, "here", "--master", "local[2]", application, "app.sql", *options)
     return made
 
 
@@ -124,14 +127,6 @@ def test_the_script_of_the_docs_by_spark_submit(
     master, memory = ("--master", cluster.master), ("--conf", "spark.executor.memory=512m")
     submit(directory, "script", *master, *memory, "run.py", python=lean_python)
     assert_answered(directory, "submitted")
-
-
-def test_a_program_by_spark_submit(directory: Path) -> None:
-    found = [sys.executable, "-c", "import weft.submit as it; print(it.__file__)"]
-    application = subprocess.check_output(found, text=True).strip()
-    options = ("--home", "program", *LAST, "--placement", "executors")
-    submit(directory, "program", "--master", "local[2]", application, "app.sql", *options)
-    assert_answered(directory, "program")
 
 
 def test_a_killed_worker_costs_no_answer(directory: Path, cluster: Standalone) -> None:
