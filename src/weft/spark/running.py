@@ -12,7 +12,7 @@ from weft.engine.delivery import Delivery
 from weft.engine.placement import AUTO
 from weft.engine.report import report
 from weft.engine.runtime import Runtime
-from weft.engine.status import Status
+from weft.engine.status import STATUS_FILE, Status
 from weft.lang.statements import Statement, Unread
 from weft.log.catalog import Catalog
 from weft.log.durable import writing
@@ -56,7 +56,7 @@ class Running:
         try:
             check_sinks(self.home, Catalog(self.home), self.program)
             self.placement = Placement(spark, placement, buckets)
-            crew = self.placement.first()
+            crew = self.placement.first(self._left())
             self.runtime = Runtime(self.home, self.program, lambda jobs: finish(spark, jobs), crew)
             self.delivery = Delivery(self.home, self.runtime.answers)
             self.outlets = Outlets(spark, self.runtime, self.delivery)
@@ -101,14 +101,22 @@ class Running:
         self.home.close()
 
     def status(self) -> Status:
-        return report(self.runtime, self.delivery.status(), self.runner.pace())
+        placed = self.placement.show(self.runtime)
+        return report(self.runtime, self.delivery.status(), self.runner.pace(), placed)
+
+    def _left(self) -> int:
+        """How many cells the last run had when it last reported."""
+        try:
+            return Status.from_json((self.home.path / STATUS_FILE).read_text()).cells
+        except (OSError, ValueError, TypeError, KeyError):  # none, or of another version
+            return 0
 
     def _report(self) -> None:
         """Once a second: open what has come up, let go of what no sink needs, tell how it stands."""
         with self._reporting:
             self.outlets.open_dead(self.runtime.dead_keys())
             self.runtime.release(self.delivery.least_position())
-            path = self.home.path / "status.json"
+            path = self.home.path / STATUS_FILE
             staged = path.with_suffix(".tmp")
             with writing(path):
                 staged.write_text(self.status().to_json())
