@@ -15,6 +15,7 @@ import pytest
 
 from tests.properties.programs import STREAM, as_case, disagreements, scenario
 from weft.engine.placement import AUTO, Limits
+from weft.errors import RunError
 from weft.session import Session
 from weft.spark import running
 from weft.spark.placement import Placement
@@ -139,3 +140,17 @@ def test_cells_stay_where_executors_cannot_take_them(
     assert shown.startswith("driver: ")
     assert "/no/python" in shown
     assert [record.levelname for record in caplog.records if record.name == "weft"] == ["WARNING"]
+
+
+def test_executors_that_are_asked_for_and_unable_leave_no_home(
+    spark, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("weft.spark.workers.ship", lambda spark: None)
+    monkeypatch.setattr(spark.sparkContext, "pythonExec", "/no/python")
+    write_files(tmp_path / "files", 1)
+    session = Session(spark, tmp_path / "home", placement="executors")
+    session.sql(PROGRAM.format(files=tmp_path / "files"))
+    with pytest.raises(RunError) as refused:
+        session.start()
+    assert refused.value.code == "executors-lack-weft"
+    assert not (tmp_path / "home").exists()

@@ -52,11 +52,11 @@ class Running:
         self._reporting = threading.Lock()  # two loops report, and a change opens sinks
         self.program = bind_with_spark(spark, statements, bound)
         raise_all(check_sources_read(spark, self.program))  # before there is a home
+        self.placement = Placement(spark, placement, buckets)
+        crew = self.placement.first(_left(home))  # likewise: the executors may be unable
         self.home = Home.open(home)
         try:
             check_sinks(self.home, Catalog(self.home), self.program)
-            self.placement = Placement(spark, placement, buckets)
-            crew = self.placement.first(self._left())
             self.runtime = Runtime(self.home, self.program, lambda jobs: finish(spark, jobs), crew)
             self.delivery = Delivery(self.home, self.runtime.answers)
             self.outlets = Outlets(spark, self.runtime, self.delivery)
@@ -104,13 +104,6 @@ class Running:
         placed = self.placement.show(self.runtime)
         return report(self.runtime, self.delivery.status(), self.runner.pace(), placed)
 
-    def _left(self) -> int:
-        """How many cells the last run had when it last reported."""
-        try:
-            return Status.from_json((self.home.path / STATUS_FILE).read_text()).cells
-        except (OSError, ValueError, TypeError, KeyError):  # none, or of another version
-            return 0
-
     def _report(self) -> None:
         """Once a second: open what has come up, let go of what no sink needs, tell how it stands."""
         with self._reporting:
@@ -121,6 +114,14 @@ class Running:
             with writing(path):
                 staged.write_text(self.status().to_json())
                 staged.replace(path)
+
+
+def _left(home: Path) -> int:
+    """How many cells the last run had when it last reported."""
+    try:
+        return Status.from_json((home / STATUS_FILE).read_text()).cells
+    except (OSError, ValueError, TypeError, KeyError):  # none, or of another version
+        return 0
 
 
 def bind_with_spark(spark: SparkSession, statements: Statements, bound: Program | None = None) -> Program:
