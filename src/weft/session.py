@@ -151,7 +151,7 @@ class Session:
         if self._spark is None:
             from weft.spark.session import build_session  # noqa: PLC0415  starts a JVM
 
-            self._spark = build_session(self._master or "local[*]", self._conf)
+            self._spark = build_session(self._master, self._conf)
         return self._spark
 
     def start(self, trigger: str | None = None, once: bool = False, drain: bool = False) -> Self:

@@ -48,7 +48,7 @@ EXCEPTIONS = {
     ("spark", "weft.optimize.pipeline"),
 }
 # These may do anything but be imported from below; they reach Spark through the session.
-OUTER = {"cli", "commands", "terminal", "doctor", "server", "demo", "__main__"}
+OUTER = {"cli", "commands", "terminal", "doctor", "server", "demo", "submit", "__main__"}
 # A planner that explains without a JVM reads no clock and no files, and knows no engine.
 IMPURE = {"pyspark", "py4j", "time", "os", "pathlib", "socket", "subprocess", "threading", "random"}
 PURE = {"lang", "plan", "optimize", "share"}

@@ -6,7 +6,6 @@ import os
 import signal
 import socket
 import subprocess
-import sys
 import time
 from contextlib import suppress
 from pathlib import Path
@@ -53,11 +52,12 @@ class Standalone:
     def _start(self, name: str, role: str, *options: str, core: int | None = None) -> subprocess.Popen[bytes]:
         pin = [] if core is None else ["taskset", "-c", str(core)]
         command = [*pin, SPARK / "bin" / "spark-class", f"org.apache.spark.deploy.{role.lower()}.{role}"]
-        settings = {"SPARK_HOME": str(SPARK), "SPARK_LOCAL_IP": HOST, "PYSPARK_PYTHON": sys.executable}
+        settings = {"SPARK_HOME": str(SPARK), "SPARK_LOCAL_IP": HOST}
+        inherited = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
         with open(self.directory / f"{name}.log", "wb") as log:
             return subprocess.Popen(
                 [*command, "--host", HOST, "--webui-port", str(_free_port()), *options],
-                env=os.environ | settings,
+                env=inherited | settings,
                 stdout=log,
                 stderr=subprocess.STDOUT,
                 start_new_session=True,

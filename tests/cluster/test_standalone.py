@@ -1,10 +1,14 @@
-"""A program on a real cluster, and a worker killed in the middle: the answers are those of a run here."""
+"""Programs on a real cluster, started in each way that is documented: answers are those of a run here."""
 
 from __future__ import annotations
 
+import os
+import re
 import subprocess
 import sys
 import time
+import venv
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +17,9 @@ import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 import pytest
 
-from tests.cluster.standalone import Standalone, kill
+from tests.cluster.standalone import HOST, SPARK, Standalone, kill
+
+pytestmark = pytest.mark.spark
 
 PROGRAM = """
 CREATE STREAM s (k STRING, v BIGINT, x DOUBLE, ts TIMESTAMP) TIMESTAMP BY ts DELAY 0 SECONDS
@@ -25,6 +31,10 @@ CREATE QUERY best AS SELECT k, window_end, SUM(v) AS v FROM s [RANGE 10 SECONDS]
   GROUP BY k ORDER BY v DESC LIMIT 3;
 """
 FILES, ROWS, KEYS = 8, 30_000, 5_000
+LAST = ("--drain", "--progress", "none")
+DOCS = Path(__file__).parents[2] / "docs" / "cluster.md"
+
+Process = subprocess.Popen[bytes]
 
 
 def write_files(directory: Path) -> None:
@@ -41,21 +51,29 @@ def write_files(directory: Path) -> None:
         pq.write_table(pa.table(rows), directory / f"{at:03d}.parquet")
 
 
-def weft(directory: Path, home: str, *options: str) -> subprocess.Popen[bytes]:
-    command = [
-        sys.executable,
-        "-m",
-        "weft",
-        "run",
-        "app.sql",
-        "--home",
-        home,
-        "--drain",
-        "--progress",
-        "none",
-    ]
-    with open(directory / f"{home}.log", "wb") as log:
-        return subprocess.Popen([*command, *options], cwd=directory, stdout=log, stderr=subprocess.STDOUT)
+def start(directory: Path, name: str, *command: str | Path, python: Path | str = sys.executable) -> Process:
+    """A process that writes its log beside the program; `python` is that of the workers."""
+    chosen = {"PYSPARK_DRIVER_PYTHON": sys.executable, "PYSPARK_PYTHON": str(python), "SPARK_LOCAL_IP": HOST}
+    with open(directory / f"{name}.log", "wb") as log:
+        return subprocess.Popen(
+            command, cwd=directory, env=os.environ | chosen, stdout=log, stderr=subprocess.STDOUT
+        )
+
+
+def weft(directory: Path, home: str, *options: str) -> Process:
+    return start(
+        directory, home, sys.executable, "-m", "weft", "run", "app.sql", "--home", home, *LAST, *options
+    )
+
+
+def submit(directory: Path, name: str, *arguments: str | Path, python: Path | str = sys.executable) -> None:
+    ran = start(directory, name, SPARK / "bin" / "spark-submit", *arguments, python=python)
+    assert ran.wait(300) == 0, (directory / f"{name}.log").read_text()
+
+
+def assert_answered(directory: Path, home: str) -> None:
+    for query in ("sums", "different", "best"):
+        assert answers(directory, home, query) == answers(directory, "here", query)
 
 
 def answers(directory: Path, home: str, query: str) -> list[tuple[object, ...]]:
@@ -63,24 +81,66 @@ def answers(directory: Path, home: str, query: str) -> list[tuple[object, ...]]:
     return sorted(tuple(row.values()) for row in table.to_pylist())
 
 
-@pytest.mark.spark
-def test_a_killed_worker_costs_no_answer(tmp_path: Path) -> None:
-    write_files(tmp_path / "files")
-    (tmp_path / "app.sql").write_text(PROGRAM.format(files=tmp_path / "files"))
-    assert weft(tmp_path, "here", "--placement", "driver").wait(300) == 0
-    with Standalone(tmp_path, workers=2) as cluster:
-        there = weft(
-            tmp_path, "there", "--placement", "executors", "--buckets", "4", "--master", cluster.master,
-            "--conf", "spark.executor.memory=512m", "--conf", "spark.task.maxFailures=8",
-        )  # fmt: skip
-        _await_steps(tmp_path / "there", 3, there)
-        kill(cluster.workers[0])
-        assert there.wait(300) == 0, (tmp_path / "there.log").read_text()
-    for query in ("sums", "different", "best"):
-        assert answers(tmp_path, "there", query) == answers(tmp_path, "here", query)
+@pytest.fixture(scope="module")
+def directory(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A program, its input, and what it answers without a cluster, submitted as the docs say."""
+    made = tmp_path_factory.mktemp("cluster")
+    write_files(made / "files")
+    (made / "app.sql").write_text(PROGRAM.format(files=made / "files"))
+    found = [sys.executable, "-c", "import weft.submit as it; print(it.__file__)"]
+    application = subprocess.check_output(found, text=True).strip()
+    options = ("--home", "here", *LAST, "--placement", "driver")
+    submit(made, "here", "--master", "local[2]", application, "app.sql", *options)
+    return made
 
 
-def _await_steps(home: Path, steps: int, process: subprocess.Popen[bytes]) -> None:
+@pytest.fixture(scope="module")
+def cluster(directory: Path) -> Iterator[Standalone]:
+    with Standalone(directory, workers=2) as started:
+        yield started
+
+
+@pytest.fixture(scope="module")
+def lean_python(directory: Path) -> Path:
+    """One that has nothing but what the docs ask for."""
+    venv.create(directory / "lean", with_pip=False)
+    (packages,) = (directory / "lean").glob("lib/python3*/site-packages")
+    for needed in (np, pa):
+        found = Path(str(needed.__file__)).parent
+        for path in (found, found.with_suffix(".libs")):
+            if path.exists():
+                (packages / path.name).symlink_to(path)
+    return directory / "lean" / "bin" / "python"
+
+
+def test_the_script_of_the_docs_by_spark_submit(
+    directory: Path, cluster: Standalone, lean_python: Path
+) -> None:
+    (script,) = re.findall(r"```python\n(.*?)```", DOCS.read_text(), re.DOTALL)
+    for shown, used in (
+        ("/shared/app", "submitted"),
+        ("buckets=32", "buckets=4"),
+        (".start()", ".start(drain=True)"),
+    ):
+        script = script.replace(shown, used)
+    (directory / "run.py").write_text(script)
+    master, memory = ("--master", cluster.master), ("--conf", "spark.executor.memory=512m")
+    submit(directory, "script", *master, *memory, "run.py", python=lean_python)
+    assert_answered(directory, "submitted")
+
+
+def test_a_killed_worker_costs_no_answer(directory: Path, cluster: Standalone) -> None:
+    there = weft(
+        directory, "there", "--placement", "executors", "--buckets", "4", "--master", cluster.master,
+        "--conf", "spark.executor.memory=512m", "--conf", "spark.task.maxFailures=8",
+    )  # fmt: skip
+    _await_steps(directory / "there", 3, there)
+    kill(cluster.workers[0])
+    assert there.wait(300) == 0, (directory / "there.log").read_text()
+    assert_answered(directory, "there")
+
+
+def _await_steps(home: Path, steps: int, process: Process) -> None:
     until = time.monotonic() + 240
     while len(list((home / "answers").glob("*.json"))) < steps:
         assert process.poll() is None, "it has ended"

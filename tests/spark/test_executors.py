@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import shutil
+import sys
+import venv
 from collections.abc import Iterator
 from pathlib import Path
 from random import Random
@@ -130,8 +132,24 @@ def local_directory_of_workers(spark) -> Path:
     return Path(found[0])
 
 
-def test_workers_that_cannot_run_weft_are_told_of(spark, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(spark.sparkContext, "pythonExec", "/usr/bin/false")
+@pytest.mark.parametrize(
+    ("attribute", "value", "told"),
+    [
+        ("pythonExec", "/usr/bin/false", "with /usr/bin/false: "),
+        ("pythonExec", "/no/python", 'Cannot run program "/no/python"'),
+        ("pythonExec", "bare", "No module named 'pyarrow'"),
+        ("pythonVer", "3.9", f"Python in worker has different version: {sys.version_info[0]}."),
+    ],
+)
+def test_workers_that_cannot_run_weft_are_told_of(
+    spark, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, attribute: str, value: str, told: str
+) -> None:
+    if value == "bare":
+        venv.create(tmp_path, with_pip=False)
+        value = str(tmp_path / "bin" / "python")
+    monkeypatch.setattr("weft.spark.workers.ship", lambda spark: None)  # the session is that of other tests
+    monkeypatch.setattr(spark.sparkContext, attribute, value)
     with pytest.raises(RunError) as refused:
         SparkCrew(spark, 2)
     assert refused.value.code == "executors-lack-weft"
+    assert told in refused.value.what

@@ -21,7 +21,9 @@ home_option = click.option(
     help="Where the program keeps its state and answers.  [default: .weft/<name of PROGRAM> beside PROGRAM]",
 )
 
-master_option = click.option("--master", metavar="URL", help="Spark master.  [default: local[*]]")
+master_option = click.option(
+    "--master", metavar="URL", help="Spark master.  [default: that of spark-submit, else local[*]]"
+)
 
 
 def settings(ctx: click.Context, param: click.Parameter, given: tuple[str, ...]) -> dict[str, str]:

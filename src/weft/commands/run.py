@@ -42,7 +42,7 @@ from weft.terminal.progress import Interrupts, Plain, Progress, Ran, Silent, fol
     type=click.Choice(PLACEMENTS),
     default=AUTO,
     show_default=True,
-    help="Where the live cells are held; auto: in the driver, until there are too many.",
+    help="Where the live cells are held; auto: in the driver, while it can and keeps up.",
 )
 @click.option(
     "--buckets",

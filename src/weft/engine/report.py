@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from weft.engine.delivery import SinkStatus
@@ -27,10 +27,12 @@ class Pace:
     state: str
 
 
-def report(runtime: Runtime, sinks: Mapping[str, SinkStatus], pace: Mapping[str, Pace]) -> Status:
-    """The status of a program, as of now."""
+def report(
+    runtime: Runtime, sinks: Mapping[str, SinkStatus], pace: Mapping[str, Pace], placed: str = ""
+) -> Status:
+    """The status of a program, as of now; `placed` tells where its cells are."""
     with runtime.lock:  # the program in force does not change meanwhile
-        return _report(runtime, sinks, pace)
+        return replace(_report(runtime, sinks, pace), placement=placed)
 
 
 def _report(runtime: Runtime, sinks: Mapping[str, SinkStatus], pace: Mapping[str, Pace]) -> Status:

@@ -8,6 +8,8 @@ from typing import Any
 
 from weft.times import Instant
 
+STATUS_FILE = "status.json"  # in the home
+
 
 @dataclass(frozen=True, slots=True)
 class StreamStatus:
@@ -63,6 +65,7 @@ class Status:
     row_updates_apart: float
     row_updates_shared: float
     updated: float  # seconds since 1970 at which this was written
+    placement: str = ""  # where the cells are, and why there
 
     def to_json(self) -> str:
         streams, queries = [_plain(part) for part in self.streams], [_plain(part) for part in self.queries]

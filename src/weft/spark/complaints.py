@@ -18,3 +18,11 @@ def complaint(error: Exception) -> str:
     first = re.sub(r"^\[[A-Z0-9_.]+\]\s*", "", first.strip())
     first = re.sub(r"\s*SQLSTATE: \w+.*$", "", first)
     return re.sub(r";? line \d+,? pos \d+.*$", "", first).strip().removesuffix(".")
+
+
+def workers_complaint(error: Exception) -> str:
+    """What a Python worker, or whoever was to start one, died of: of all that is told, the innermost."""
+    said = error.java_exception.getMessage() if isinstance(error, Py4JJavaError) else str(error)
+    told, _, _ = str(said).partition("\n\tat ")  # where in Spark is nobody's concern
+    causes = re.findall(r"(?:^|: )[\w.]*(?:Error|Exception): (.+)$", told, re.MULTILINE)
+    return re.sub(r"^\[[A-Z0-9_.]+\]\s*", "", causes[-1].strip()) if causes else complaint(error)

@@ -23,11 +23,16 @@ from weft.spark.workers import Batches, Scanning, Sent, Workers, by_task, collec
 
 
 class SparkCrew:
-    """The executors of a session, and their buckets."""
+    """The executors of a session, and their buckets: by default one for each task that runs at once."""
 
-    def __init__(self, spark: SparkSession, buckets: int) -> None:
-        self.buckets, self._workers = buckets, Workers(spark)
-        self._anchor = self._workers.numbered(buckets).persist(StorageLevel.MEMORY_AND_DISK)
+    def __init__(self, spark: SparkSession, buckets: int | None = None) -> None:
+        self._workers = Workers(spark)
+        if buckets is None:
+            self._workers.check(
+                self._workers.numbered(1)
+            )  # before there are executors their cores are unknown
+        self.buckets = buckets or max(1, spark.sparkContext.defaultParallelism)
+        self._anchor = self._workers.numbered(self.buckets).persist(StorageLevel.MEMORY_AND_DISK)
         self._workers.check(self._anchor)  # which also puts the anchor in its places
 
     def run(self, errand: Errand, plan: StreamPlan) -> list[Told]:

@@ -14,6 +14,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
 from weft.engine.batch import Batch
+from weft.engine.errands import Crew
 from weft.engine.ingest import AHEAD, CORRUPT, NO_TIME
 from weft.engine.mapside import Order, Written
 from weft.engine.parquetfiles import Piece, read, spread
@@ -135,11 +136,12 @@ class Ingest:
 
     def _level1(self, batch: DataFrame, number: int, epoch: int, plan: StreamPlan, started: float) -> Batch:
         now, watermark = _clock(), self.runtime.watermark(self.stream.name)
-        made = self._by_columns(batch, number, plan, now, watermark)
+        crew = self.runtime.crew  # the cells may be moved meanwhile; the batch goes where they were
+        made = self._by_columns(batch, number, plan, now, watermark, crew)
         if made is None:
             made = self._few_rows(batch, plan, now, watermark)
-        if made is None and isinstance(self.runtime.crew, SparkCrew):
-            made = self._by_crew(batch, number, plan, now, watermark, self.runtime.crew)
+        if made is None and isinstance(crew, SparkCrew):
+            made = self._by_crew(batch, number, plan, now, watermark, crew)
         made = made or self._many_rows(batch, plan, now, watermark)
         spark_id = query_id(self._checkpoint) if self._checkpoint is not None else None
         return Batch(
@@ -154,13 +156,19 @@ class Ingest:
             spark_id=spark_id or "",
             now=now,
             started=started,
-            buckets=self.runtime.buckets,
+            buckets=0 if crew is None else crew.buckets,
             cells=made.cells,
             written=made.written,
         )
 
     def _by_columns(
-        self, batch: DataFrame, number: int, plan: StreamPlan, now: Instant, watermark: Instant | None
+        self,
+        batch: DataFrame,
+        number: int,
+        plan: StreamPlan,
+        now: Instant,
+        watermark: Instant | None,
+        crew: Crew | None,
     ) -> Made | None:
         """Files that weft reads by itself, few rows here and many in workers; None: Spark is to read them."""
         found = self._files.of(number, plan) if self._files is not None else None
@@ -172,7 +180,7 @@ class Ingest:
                 made = self._read_here(parts, scan, plan, now, watermark)
             else:
                 shares = spread(parts, self.spark.sparkContext.defaultParallelism)
-                made = self._read_by_workers(Scanning(shares, now, watermark), number, plan)
+                made = self._read_by_workers(Scanning(shares, now, watermark), number, plan, crew)
         except Unsuited as error:
             self._files.give_up(error)
             return None
@@ -194,10 +202,12 @@ class Ingest:
         rows = pa.Table.from_batches(batches)
         return Made(row_cells(rows, plan, watermark), row_standing(rows, plan))
 
-    def _read_by_workers(self, errand: Scanning, number: int, plan: StreamPlan) -> Made | None:
-        if isinstance(self.runtime.crew, SparkCrew):
-            order = self._order(number, self.runtime.crew, errand.watermark)
-            written = self.runtime.crew.scan_cells(errand, order, plan)
+    def _read_by_workers(
+        self, errand: Scanning, number: int, plan: StreamPlan, crew: Crew | None
+    ) -> Made | None:
+        if isinstance(crew, SparkCrew):
+            order = self._order(number, crew, errand.watermark)
+            written = crew.scan_cells(errand, order, plan)
             return _written(written)
         workers = self._able_workers()
         if workers is None:

@@ -13,7 +13,7 @@ from weft.engine.delivery import Delivery
 from weft.engine.placement import AUTO
 from weft.engine.report import report
 from weft.engine.runtime import Runtime
-from weft.engine.status import Status
+from weft.engine.status import STATUS_FILE, Status
 from weft.lang.statements import Statement, Unread
 from weft.log.catalog import Catalog
 from weft.log.durable import writing
@@ -54,11 +54,11 @@ class Running:
         self._reporting = threading.Lock()  # two loops report, and a change opens sinks
         self.program = bind_with_spark(spark, statements, bound)
         raise_all(check_sources_read(spark, self.program))  # before there is a home
+        self.placement = Placement(spark, placement, buckets)
+        crew = self.placement.first(_left(home))  # likewise: the executors may be unable
         self.home = Home.open(home)
         try:
             check_sinks(self.home, Catalog(self.home), self.program)
-            self.placement = Placement(spark, placement, buckets)
-            crew = self.placement.first()
             self.runtime = Runtime(self.home, self.program, lambda jobs: finish(spark, jobs), crew)
             self.delivery = Delivery(self.home, self.runtime.answers)
             self.outlets = Outlets(spark, self.runtime, self.delivery)
@@ -103,18 +103,27 @@ class Running:
         self.home.close()
 
     def status(self) -> Status:
-        return report(self.runtime, self.delivery.status(), self.runner.pace())
+        placed = self.placement.show(self.runtime)
+        return report(self.runtime, self.delivery.status(), self.runner.pace(), placed)
 
     def _report(self) -> None:
         """Once a second: open what has come up, let go of what no sink needs, tell how it stands."""
         with self._reporting:
             self.outlets.open_dead(self.runtime.dead_keys())
             self.runtime.release(self.delivery.least_position())
-            path = self.home.path / "status.json"
+            path = self.home.path / STATUS_FILE
             staged = path.with_suffix(".tmp")
             with writing(path):
                 staged.write_text(self.status().to_json())
                 staged.replace(path)
+
+
+def _left(home: Path) -> int:
+    """How many cells the last run had when it last reported."""
+    try:
+        return Status.from_json((home / STATUS_FILE).read_text()).cells
+    except (OSError, ValueError, TypeError, KeyError):  # none, or of another version
+        return 0
 
 
 def bind_with_spark(spark: SparkSession, statements: Statements, bound: Program | None = None) -> Program:

@@ -9,6 +9,7 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
+from pyspark import SparkConf, SparkContext
 from pyspark.sql import SparkSession
 
 from weft.errors import RunError
@@ -31,22 +32,27 @@ SPEED = {
 START = {
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
+}
+"""What takes effect only when the session starts."""
+
+LOOPBACK = {
     "spark.driver.host": "localhost",
     "spark.driver.bindAddress": "127.0.0.1",
 }
-"""What takes effect only when the session starts."""
+"""Likewise, where all is in one process; the executors of a cluster would look for the driver at home."""
 
 _JAVA_OPTIONS = "-XX:-DontCompileHugeMethods"
 _QUIET = Path(__file__).parent / "log4j2.properties"
 
 
-def build_session(master: str = "local[*]", conf: Mapping[str, str] | None = None) -> SparkSession:
-    """A session with all that weft needs; what `conf` says goes before what weft would choose."""
-    given = dict(conf or {})
-    chosen = MEANING | SPEED | START | {"spark.sql.shuffle.partitions": str(cores(master))} | given
-    chosen["spark.driver.extraJavaOptions"] = _java_options(given.get("spark.driver.extraJavaOptions", ""))
-    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)  # else workers are whatever `python3` is
-    builder = SparkSession.builder.master(master).appName(given.get("spark.app.name", "weft"))
+def build_session(master: str | None = None, conf: Mapping[str, str] | None = None) -> SparkSession:
+    """A session with all that weft needs, by default on this machine.
+
+    What `conf` says goes before what weft would choose, and so does what spark-submit was told.
+    """
+    chosen = choose(master, conf or {}, _submitted())
+    _choose_python(chosen.get("spark.pyspark.python"))
+    builder = SparkSession.builder
     for key, value in chosen.items():
         builder = builder.config(key, value)
     try:
@@ -59,6 +65,33 @@ def build_session(master: str = "local[*]", conf: Mapping[str, str] | None = Non
         ) from error
     check_session(spark)
     return spark
+
+
+def choose(master: str | None, conf: Mapping[str, str], submitted: Mapping[str, str]) -> dict[str, str]:
+    """The settings of a session; `submitted` are those of the JVM that it is to run in, if there is one."""
+    given = {**submitted, **conf} | ({} if master is None else {"spark.master": master})
+    chosen = {"spark.app.name": "weft", "spark.master": "local[*]"} | MEANING | SPEED | given
+    chosen.setdefault("spark.sql.shuffle.partitions", str(cores(chosen["spark.master"])))
+    if submitted:
+        return chosen
+    start = START | (LOOPBACK if chosen["spark.master"].startswith("local") else {})
+    java = _java_options(given.get("spark.driver.extraJavaOptions", ""))
+    return start | chosen | {"spark.driver.extraJavaOptions": java}
+
+
+def _submitted() -> dict[str, str]:
+    """The settings of the JVM that spark-submit has started and runs us in; none if it has not."""
+    if "PYSPARK_GATEWAY_PORT" not in os.environ:
+        return {}
+    SparkContext._ensure_initialized()
+    return dict(SparkConf().getAll())
+
+
+def _choose_python(given: str | None) -> None:
+    """Say with what Python workers are started: PySpark looks at its environment alone."""
+    if given is not None:
+        os.environ["PYSPARK_PYTHON"] = given
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)  # else workers are whatever `python3` is
 
 
 def check_session(spark: SparkSession) -> None:
@@ -85,7 +118,7 @@ def cores(master: str) -> int:
 
 
 def _setting(spark: SparkSession, key: str) -> str:
-    return str(spark.conf.get(key, ""))
+    return str(spark.conf.get(key))  # Spark's own default where the session says nothing
 
 
 def _java_options(given: str) -> str:

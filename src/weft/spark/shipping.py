@@ -6,10 +6,13 @@ numpy and pyarrow have parts in C and must be where the workers' Python is; Spar
 from __future__ import annotations
 
 import importlib.util
+import shutil
+import sys
 import tempfile
 import zipfile
 from pathlib import Path
 
+from pyspark import SparkContext
 from pyspark.sql import SparkSession
 
 PACKAGES = ("weft", "sqlglot")  # plain Python
@@ -18,9 +21,9 @@ _shipped: set[str] = set()  # the applications that have them
 
 
 def ship(spark: SparkSession) -> None:
-    """Send the packages to all executors, now and later; with a local master workers have them already."""
+    """Send the packages to all executors, now and later; workers that are run as we are have them already."""
     context = spark.sparkContext
-    if str(context.master).startswith("local") or context.applicationId in _shipped:
+    if _like_us(context) or context.applicationId in _shipped:
         return
     path = Path(tempfile.mkdtemp(prefix="weft-ship-")) / "weft.zip"
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
@@ -28,6 +31,10 @@ def ship(spark: SparkSession) -> None:
             _add(archive, name)
     context.addPyFile(str(path))
     _shipped.add(context.applicationId)
+
+
+def _like_us(context: SparkContext) -> bool:
+    return str(context.master).startswith("local") and shutil.which(context.pythonExec) == sys.executable
 
 
 def _add(archive: zipfile.ZipFile, package: str) -> None:

@@ -22,7 +22,7 @@ from weft.engine.parquetfiles import Piece, read
 from weft.engine.rowscan import Unsuited, compile_scan
 from weft.errors import RunError
 from weft.share.nodes import StreamPlan
-from weft.spark.complaints import SPARK_ERRORS, complaint
+from weft.spark.complaints import SPARK_ERRORS, workers_complaint
 from weft.spark.shipping import ship
 from weft.times import Instant
 
@@ -56,9 +56,10 @@ class Workers:
         except SPARK_ERRORS as error:
             raise RunError(
                 "executors-lack-weft",
-                f"the executors cannot run weft: {complaint(error)}",
-                help="the Python of the workers needs weft and what it is installed with; "
-                "see docs/cluster.md, or run with --placement driver",
+                f"the executors cannot run weft with {self.spark.sparkContext.pythonExec}: "
+                + workers_complaint(error),
+                help="PYSPARK_PYTHON must name, on every executor, a Python of the driver's version with "
+                "numpy and pyarrow; see docs/cluster.md, or run with --placement driver",
             ) from error
 
     def send(self, plan: StreamPlan, *, level1: bool = False) -> Sent:

@@ -9,11 +9,10 @@ from rich.console import Console, Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from weft.engine.status import QueryStatus, Status, StreamStatus
+from weft.engine.status import STATUS_FILE, QueryStatus, Status, StreamStatus
 from weft.terminal.figures import count, size, span
 from weft.times import show_instant
 
-STATUS_FILE = "status.json"
 SILENT_AFTER = 10.0  # seconds without a report after which a running program is in doubt
 
 _COLOURS = {
@@ -51,6 +50,7 @@ def report(status: Status, now: float, queries: tuple[QueryStatus, ...]) -> Rend
         Text(
             f"{count(status.steps)} steps, latency {latency}, {count(status.cells)} live cells, {state_size}"
         ),
+        *([Text(f"placement {status.placement}")] if status.placement else []),
         Text(),
         _stream_table(status.streams),
         Text(),

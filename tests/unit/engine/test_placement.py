@@ -102,6 +102,32 @@ def test_answers_do_not_depend_on_where_the_cells_are(
     assert moved == still
 
 
+@pytest.mark.parametrize("placements", [[0, 3, 0], [3, 0, 3], [3, 2, 0]])
+def test_batches_on_their_way_while_cells_are_moved(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, placements: list[int]
+) -> None:
+    """One is in the log and not yet folded, another was made for where the cells were."""
+
+    def moved_to(path: Path, placements: list[int]) -> tuple[object, object]:
+        monkeypatch.setattr(Bench, "buckets", placements[0])
+        bench, given_rows = Bench(path, PROGRAM), batches(11, 3 * len(placements))
+        for buckets in placements:
+            bench.ingest(*next(given_rows))
+            bench.step()
+            bench.ingest(*next(given_rows))
+            under_way = bench.batch(next(given_rows))
+            bench.runtime.place(LocalCrew(buckets) if buckets else None)
+            assert bench.runtime.commit(under_way)
+            bench.step()
+        try:
+            return said(bench), counted(bench)
+        finally:
+            bench.close()
+
+    still = moved_to(tmp_path / "still", [0] * len(placements))
+    assert moved_to(tmp_path / "moved", placements) == still
+
+
 @pytest.mark.parametrize("placements", [[3, 0], [3, 2], [0, 3]])
 def test_batches_without_cells(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, placements: list[int]
