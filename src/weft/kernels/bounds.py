@@ -29,6 +29,21 @@ class Bounds:
         return length if bool((self.hi - self.lo == length).all()) else None
 
     @cached_property
+    def together(self) -> int:
+        """How many of them begin with the first."""
+        return int(np.searchsorted(self.lo, self.lo[0], side="right"))
+
+    @cached_property
+    def begun(self) -> Bounds:
+        """Those that begin with the first."""
+        return Bounds(self.lo[: self.together], self.hi[: self.together])
+
+    @cached_property
+    def later(self) -> Bounds:
+        """The others."""
+        return Bounds(self.lo[self.together :], self.hi[self.together :])
+
+    @cached_property
     def lo_step(self) -> int | None:
         """How far apart they begin, if at even distances."""
         return step_of(self.lo)

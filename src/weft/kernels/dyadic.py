@@ -15,6 +15,7 @@ import numpy as np
 
 from weft.kernels.bounds import Bounds
 from weft.kernels.combine import Arrays, Ints, Kind, assign, enlarged, more_groups, more_positions, room
+from weft.kernels.running import Running
 from weft.kernels.spans import Spans
 
 
@@ -33,12 +34,12 @@ class Dyadic:
         self.size = 0
         self.clean = 0  # positions whose blocks are up to date
         self.blank = 0  # positions from here on hold nothing
-        self._spans = Spans(kind)
+        self._spans, self._running = Spans(kind), Running(kind)
 
     @property
     def nbytes(self) -> int:
         used = [array[:, : self.size >> at] for at, level in enumerate(self.levels) for array in level]
-        return sum(int(array.nbytes) for array in used) + self._spans.nbytes
+        return sum(int(array.nbytes) for array in used) + self._spans.nbytes + self._running.nbytes
 
     @property
     def width(self) -> int:
@@ -75,7 +76,7 @@ class Dyadic:
             array[:, places] = identity
         self.clean = min(self.clean, first)
         self.blank = self.size
-        self._spans.touch(first)
+        self._touch(first)
 
     def put(self, rows: Ints, groups: Ints, comps: Ints, arrays: Arrays) -> None:
         """Combine `arrays` [component, cell] into the cells (row, group); no cell twice."""
@@ -88,14 +89,14 @@ class Dyadic:
             array[at] = part
         self.clean = min(self.clean, first)
         self.blank = max(self.blank, int(rows.max()) + 1)
-        self._spans.touch(first)
+        self._touch(first)
 
     def load(self, arrays: Arrays) -> None:
         """Begin anew from the values [component, position, ...]."""
         self.levels = [arrays]
         self.size = self.blank = arrays[0].shape[1]
         self.clean = 0
-        self._spans.clear()
+        self._clear()
 
     def base(self, first: int = 0) -> Arrays:
         """The values themselves, from position `first` on."""
@@ -108,14 +109,14 @@ class Dyadic:
         self.size -= count
         self.blank = self.size
         self.clean = 0
-        self._spans.clear()
+        self._clear()
 
     def keep(self, comps: Ints) -> None:
-        self._spans.clear()
+        self._clear()
         self.levels = [tuple(array[comps] for array in level) for level in self.levels]
 
     def keep_groups(self, groups: Ints) -> None:
-        self._spans.clear()
+        self._clear()
         self.levels = [tuple(array[..., groups] for array in level) for level in self.levels]
 
     def __getstate__(self) -> dict[str, Any]:
@@ -125,7 +126,7 @@ class Dyadic:
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__ |= state
-        self._spans = Spans(self.kind)
+        self._spans, self._running = Spans(self.kind), Running(self.kind)
 
     def ranges(self, bounds: Bounds, comps: Ints, groups: int | None = None) -> Arrays:
         """The windows combined: [component, window, ...]."""
@@ -138,12 +139,30 @@ class Dyadic:
                 self._few(bounds, comps, out, cut)
             else:
                 for place, comp in enumerate(comps.tolist()):
-                    into = tuple(array[place] for array in out)
-                    values = tuple(array[comp][cut] for array in self.levels[0])
-                    if not self._spans.try_ranges(values, self.size, comp, bounds, into):
-                        levels = [tuple(array[comp][cut] for array in level) for level in self.levels]
-                        self._many(levels, bounds.lo, bounds.hi, into)
+                    self._one(comp, bounds, tuple(array[place] for array in out), cut)
         return out
+
+    def _touch(self, first: int) -> None:
+        """The values from position `first` on have changed."""
+        self._spans.touch(first)
+        self._running.touch(first)
+
+    def _clear(self) -> None:
+        """Positions, components or groups have moved."""
+        self._spans.clear()
+        self._running.clear()
+
+    def _one(self, comp: int, bounds: Bounds, out: Arrays, cut: Any) -> None:
+        """All windows of one component."""
+        values = tuple(array[comp][cut] for array in self.levels[0])
+        size, together = self.size, bounds.together
+        if together > 1:
+            into = tuple(array[:together] for array in out)
+            if self._running.try_ranges(values, size, comp, bounds.begun, into):
+                bounds, out = bounds.later, tuple(array[together:] for array in out)
+        if len(bounds) and not self._spans.try_ranges(values, size, comp, bounds, out):
+            levels = [tuple(array[comp][cut] for array in level) for level in self.levels]
+            self._many(levels, bounds.lo, bounds.hi, out)
 
     def _few(self, bounds: Bounds, comps: Ints, out: Arrays, cut: Any) -> None:
         """Window by window, all components together."""
@@ -206,7 +225,7 @@ class Dyadic:
 
     def _reshape(self, shape: Callable[[tuple[int, ...]], tuple[int, ...]]) -> None:
         """All levels in larger arrays: `shape` says how large, the number of positions stays."""
-        self._spans.clear()
+        self._clear()
         self.levels = [
             self._enlarge(arrays, shape(arrays[0].shape), min(self.size >> level, arrays[0].shape[1]))
             for level, arrays in enumerate(self.levels)

@@ -40,8 +40,29 @@ def check(bank: Dyadic, first: int, step: int, length: int) -> None:
     lo = np.arange(first, bank.size - length + 1, step)
     found = bank.ranges(Bounds(lo, lo + length), COMPS)
     for window, wanted in enumerate(expected(bank, lo, lo + length)):
-        for array, want in zip(found, wanted):
-            np.testing.assert_allclose(array[:, window], want, rtol=1e-12)
+        assert_close(found, window, wanted)
+
+
+def check_early(bank: Dyadic, origin: int, step: int, length: int) -> None:
+    """Windows of which the first reach back to before the first position."""
+    hi = np.arange(origin + 1, bank.size + 1, step)
+    lo = np.maximum(hi - length, origin)
+    found = bank.ranges(Bounds(lo, hi), COMPS)
+    base = tuple(array[COMPS] for array in bank.base())
+    total, upto = bank.kind.empty((len(COMPS), GROUPS)), origin
+    for window in np.flatnonzero(lo == origin):
+        for at in range(upto, hi[window]):
+            total = bank.kind.combine(total, tuple(array[:, at] for array in base))
+        upto = hi[window]
+        assert_close(found, window, total)
+    for window in np.flatnonzero(lo > origin)[-2:]:
+        (wanted,) = expected(bank, lo[[window]], hi[[window]])
+        assert_close(found, window, wanted)
+
+
+def assert_close(found: Arrays, window: int, wanted: Arrays) -> None:
+    for array, want in zip(found, wanted):
+        np.testing.assert_allclose(array[:, window], want, rtol=1e-12)
 
 
 @pytest.mark.parametrize("kind", [ADD, LEAST_OF, MOMENTS, PAIR], ids=lambda kind: kind.name)
@@ -55,7 +76,8 @@ def test_runs_answer_as_the_values_do(kind: Kind, seed: int) -> None:
     for _ in range(8):
         change(bank, random)
         for _ in range(4):  # asked often enough, runs are made
-            check(bank, int(random.integers(0, 4)), int(random.integers(1, 4)), int(random.integers(2, 12)))
+            check_early(bank, *(int(random.integers(*drawn)) for drawn in ((0, 2), (1, 3), (2, 90))))
+            check(bank, *(int(random.integers(*drawn)) for drawn in ((0, 4), (1, 4), (2, 12))))
 
 
 def change(bank: Dyadic, random: np.random.Generator) -> None:
@@ -86,6 +108,15 @@ def test_runs_are_made_for_what_is_asked_again_and_again() -> None:
         assert not bank._spans._levels
     check(bank, 0, 1, 5)
     assert list(bank._spans._levels) == [1, 0]
+
+
+def test_windows_that_begin_before_the_first_slice_are_made_one_of_the_other() -> None:
+    bank = Dyadic(LEAST_OF, (GROUPS,))
+    bank.widen(2)
+    bank.append(40)
+    change(bank, np.random.default_rng(1))
+    check_early(bank, 0, 1, 90)
+    assert list(bank._running._made) == [1, 0]
 
 
 def test_combining_twice_is_harmless_only_where_a_kind_says_so() -> None:
