@@ -15,33 +15,26 @@ without locks), the generation fences the older owner: it is checked before ever
 
 from __future__ import annotations
 
-import fcntl
-import os
 import re
 import secrets
 import shutil
-import socket
-import threading
 from collections.abc import Mapping
 from contextlib import suppress
-from datetime import UTC, datetime
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
 from weft.errors import Bug, RunError
-from weft.log.durable import make_directory, read_record, record_chunks, write_file, writing
+from weft.log.durable import make_directory, read_record, record_chunks, write_file
+from weft.log.owner import Ownership, now
 
 FORMAT = 3
-
-_open_homes: set[tuple[int, int]] = set()  # a POSIX lock does not keep its own process out
-_open_homes_lock = threading.Lock()
 
 
 class Home:
     """An open home. `Home.open` takes ownership; `Home.look` only reads, whoever runs it."""
 
-    def __init__(self, path: Path, about: dict[str, Any], ownership: _Ownership | None) -> None:
+    def __init__(self, path: Path, about: dict[str, Any], ownership: Ownership | None) -> None:
         self.path = path
         self._about = about
         self._ownership = ownership
@@ -53,7 +46,7 @@ class Home:
         if not (path / "weft.json").exists():
             _refuse_foreign(path, create)
             make_directory(path)
-        ownership = _Ownership.take(path)
+        ownership = Ownership.take(path)
         try:
             about = _read_about(path) if (path / "weft.json").exists() else _write_about(path, program)
             _check_program(path, about, program)
@@ -140,111 +133,12 @@ class Home:
         self.close()
 
 
-class _Ownership:
-    """The lock of a home and the number of this owner."""
-
-    def __init__(self, path: Path, lock: int, identity: tuple[int, int], generation: int) -> None:
-        self.path = path
-        self.generation = generation
-        self._lock: int | None = lock
-        self._identity = identity
-        # Holding it open keeps its inode from being used again: another inode there is another owner.
-        self._owner_file = os.open(path / "owner.json", os.O_RDONLY)
-
-    @classmethod
-    def take(cls, path: Path) -> _Ownership:
-        with writing(path / "owner.lock"):
-            status = path.stat()
-            identity = (status.st_dev, status.st_ino)
-            with _open_homes_lock:
-                if identity in _open_homes:
-                    raise _in_use(path)
-                lock = _lock(path)
-                _open_homes.add(identity)
-        try:
-            generation = _next_generation(path)
-            write_file(path / "owner.json", record_chunks(_owner(generation)), "home.owner")
-            return cls(path, lock, identity, generation)
-        except BaseException:
-            _unlock(lock, identity)
-            raise
-
-    def check(self) -> None:
-        if self._lock is None:
-            raise Bug("home-closed", f"{self.path} has been closed")
-        try:
-            current, mine = os.stat(self.path / "owner.json"), os.fstat(self._owner_file)
-            if (current.st_dev, current.st_ino) == (mine.st_dev, mine.st_ino):
-                return
-        except FileNotFoundError:
-            pass
-        raise RunError(
-            "home-taken",
-            f"{self.path} has been taken over by another process",
-            because=_describe_owner(self.path),
-            help="this process stops writing; make sure that only one process runs the program",
-        )
-
-    def give_up(self) -> None:
-        if self._lock is not None:
-            _unlock(self._lock, self._identity)
-            os.close(self._owner_file)
-            self._lock = None
-
-
-def _lock(path: Path) -> int:
-    # A POSIX lock: not inherited by children, so that none of them can keep it after this process has died.
-    # It is lost as soon as this process closes any handle of that file; nothing else may open owner.lock.
-    handle = os.open(path / "owner.lock", os.O_RDWR | os.O_CREAT, 0o644)
-    try:
-        fcntl.lockf(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        os.close(handle)
-        raise _in_use(path) from None
-    return handle
-
-
-def _unlock(handle: int, identity: tuple[int, int]) -> None:
-    with _open_homes_lock:
-        os.close(handle)
-        _open_homes.discard(identity)
-
-
-def _in_use(path: Path) -> RunError:
-    return RunError(
-        "home-in-use",
-        f"{path} is in use by another process",
-        because=_describe_owner(path),
-        help="stop that one first, or choose another home with --home",
-    )
-
-
-def _describe_owner(path: Path) -> str:
-    try:
-        owner = read_record(path / "owner.json")
-        return f"pid {owner['pid']} on {owner['host']}, since {owner['since']}"
-    except (RunError, KeyError):
-        return ""
-
-
-def _next_generation(path: Path) -> int:
-    return int(read_record(path / "owner.json")["generation"]) + 1 if (path / "owner.json").exists() else 1
-
-
-def _owner(generation: int) -> dict[str, Any]:
-    return {"generation": generation, "pid": os.getpid(), "host": socket.gethostname(), "since": _now()}
-
-
-def _now() -> str:
-    return datetime.now(UTC).isoformat(timespec="seconds")
-
-
 def _write_about(path: Path, program: str | None) -> dict[str, Any]:
     about: dict[str, Any] = {
         "format": FORMAT,
         "id": secrets.token_hex(8),
         "program": program or path.name,
-        "created": _now(),
+        "created": now(),
         "settings": {},
     }
     write_file(path / "weft.json", record_chunks(about), "home.format")
