@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import platform
 import re
+import secrets
 import shutil
 import socket
 import subprocess
@@ -15,6 +16,9 @@ from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
+from weft.errors import RunError
+from weft.log.paths import AnyPath
+from weft.log.remote import RemotePath
 from weft.terminal.figures import size
 
 GB = 1_000_000_000
@@ -31,7 +35,7 @@ class Finding:
     fix: str = ""
 
 
-def examine(home: Path, conf: Mapping[str, str]) -> list[Finding]:
+def examine(home: AnyPath, conf: Mapping[str, str]) -> list[Finding]:
     """All findings: of the machine, of `home` and of the Spark settings in `conf`."""
     return [
         python(),
@@ -39,8 +43,11 @@ def examine(home: Path, conf: Mapping[str, str]) -> list[Finding]:
         java(os.environ),
         memory(physical_memory(), driver_memory(conf)),
         result_size(conf),
-        writable(home),
-        disk(home, "disk of the home"),
+        *(
+            [writable(home), disk(home, "disk of the home")]
+            if isinstance(home, Path)
+            else [writable_elsewhere(home)]
+        ),
         disk(Path(conf.get("spark.local.dir", tempfile.gettempdir())), "disk for Spark"),
         loopback(socket.gethostbyname),
     ]
@@ -155,6 +162,17 @@ def writable(home: Path) -> Finding:
             f"{home} cannot be written: {error.strerror}",
             "name a place that can with --home DIR",
         )
+    return Finding("home", "ok", f"{home} can be written")
+
+
+def writable_elsewhere(home: RemotePath) -> Finding:
+    """The same of a place elsewhere."""
+    tried = home / f".weft-doctor-{secrets.token_hex(4)}"
+    try:
+        tried.put(b"")
+        tried.unlink(missing_ok=True)
+    except RunError as error:
+        return Finding("home", "bad", error.what, error.help)
     return Finding("home", "ok", f"{home} can be written")
 
 

@@ -11,11 +11,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any
 
 from weft.errors import Bug, RunError
 from weft.log.home import Home
+from weft.log.paths import AnyPath
 from weft.log.series import Series
 from weft.times import Instant
 
@@ -80,7 +80,7 @@ class Catalog:
         for record in self._series.records():
             self._apply(record.meta)
 
-    def path_of(self, number: int) -> Path:
+    def path_of(self, number: int) -> AnyPath:
         """The file of a record, there or not."""
         return self._series.path_of(number)
 

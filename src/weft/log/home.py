@@ -1,4 +1,4 @@
-"""The home of a program: the directory that holds its durable state, and who may write to it.
+"""The home of a program: the directory, here or elsewhere, that holds its state, and who may write to it.
 
     home/
       weft.json      what this is: format version, program, pinned settings
@@ -10,7 +10,7 @@
       staging/       files on their way into a dataset        checkpoints/       Spark's own
 
 The lock keeps a second process out. Should it fail to (a lock file deleted by hand, a network file system
-without locks), the generation fences the older owner: it is checked before every record.
+without locks, a place elsewhere), the generation fences the older owner: it is checked before every record.
 """
 
 from __future__ import annotations
@@ -19,14 +19,23 @@ import re
 import secrets
 import shutil
 from collections.abc import Mapping
-from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
 from weft.errors import Bug, RunError
-from weft.log.durable import make_directory, read_record, record_chunks, write_file
-from weft.log.owner import Ownership, now
+from weft.log.durable import (
+    entries,
+    find_record,
+    make_directory,
+    read_record,
+    record_chunks,
+    remove,
+    write_file,
+)
+from weft.log.owner import Ownership, RemoteOwnership, now, take
+from weft.log.paths import AnyPath, locate
+from weft.log.remote import RemotePath
 
 FORMAT = 3
 
@@ -34,19 +43,22 @@ FORMAT = 3
 class Home:
     """An open home. `Home.open` takes ownership; `Home.look` only reads, whoever runs it."""
 
-    def __init__(self, path: Path, about: dict[str, Any], ownership: Ownership | None) -> None:
+    def __init__(
+        self, path: AnyPath, about: dict[str, Any], ownership: Ownership | RemoteOwnership | None
+    ) -> None:
         self.path = path
+        self.is_remote = isinstance(path, RemotePath)
         self._about = about
         self._ownership = ownership
 
     @classmethod
-    def open(cls, path: str | Path, program: str | None = None, *, create: bool = True) -> Home:
+    def open(cls, path: str | AnyPath, program: str | None = None, *, create: bool = True) -> Home:
         """Own the home of `program`, making it first if need be. Refused while another process owns it."""
-        path = Path(path).absolute()
+        path = locate(path).absolute()
         if not (path / "weft.json").exists():
             _refuse_foreign(path, create)
             make_directory(path)
-        ownership = Ownership.take(path)
+        ownership = take(path)
         try:
             about = _read_about(path) if (path / "weft.json").exists() else _write_about(path, program)
             _check_program(path, about, program)
@@ -57,25 +69,31 @@ class Home:
         return cls(path, about, ownership)
 
     @classmethod
-    def check(cls, path: str | Path) -> None:
+    def check(cls, path: str | AnyPath) -> None:
         """Raise if the home cannot be had. One that is not there yet is still not there afterwards."""
-        path = Path(path).absolute()
+        path = locate(path).absolute()
         if (path / "weft.json").exists():
-            cls.open(path).close()
+            if isinstance(path, RemotePath):  # owning it would fence whoever runs it
+                _read_about(path)
+            else:
+                cls.open(path).close()
             return
         _refuse_foreign(path, create=True)
+        if isinstance(path, RemotePath):
+            return
         missing = [above for above in (path, *path.parents) if not above.exists()]
         make_directory(path)
         for made in missing:
             made.rmdir()
 
     @classmethod
-    def look(cls, path: str | Path) -> Home:
+    def look(cls, path: str | AnyPath) -> Home:
         """The home for reading only."""
-        path = Path(path).absolute()
-        if not (path / "weft.json").exists():
+        path = locate(path).absolute()
+        about = find_record(path / "weft.json")
+        if about is None:
             raise _no_home(path)
-        return cls(path, _read_about(path), None)
+        return cls(path, _checked(path, about), None)
 
     @property
     def id(self) -> str:
@@ -107,10 +125,10 @@ class Home:
             write_file(self.path / "weft.json", record_chunks(self._about), "home.format")
         return merged
 
-    def directory(self, *parts: str) -> Path:
+    def directory(self, *parts: str) -> AnyPath:
         """A directory of the home, made if it is not there and the home is ours."""
         path = self.path.joinpath(*(file_name(part) for part in parts))
-        if self.owned and not path.exists():
+        if self.owned and (self.is_remote or not path.exists()):
             make_directory(path)
         return path
 
@@ -133,7 +151,7 @@ class Home:
         self.close()
 
 
-def _write_about(path: Path, program: str | None) -> dict[str, Any]:
+def _write_about(path: AnyPath, program: str | None) -> dict[str, Any]:
     about: dict[str, Any] = {
         "format": FORMAT,
         "id": secrets.token_hex(8),
@@ -145,8 +163,11 @@ def _write_about(path: Path, program: str | None) -> dict[str, Any]:
     return about
 
 
-def _read_about(path: Path) -> dict[str, Any]:
-    about = read_record(path / "weft.json")
+def _read_about(path: AnyPath) -> dict[str, Any]:
+    return _checked(path, read_record(path / "weft.json"))
+
+
+def _checked(path: AnyPath, about: dict[str, Any]) -> dict[str, Any]:
     if about.get("format") != FORMAT:
         raise RunError(
             "home-of-other-version",
@@ -156,7 +177,7 @@ def _read_about(path: Path) -> dict[str, Any]:
     return about
 
 
-def _check_program(path: Path, about: Mapping[str, Any], program: str | None) -> None:
+def _check_program(path: AnyPath, about: Mapping[str, Any], program: str | None) -> None:
     if program is not None and about["program"] != program:
         raise RunError(
             "home-of-other-program",
@@ -165,18 +186,16 @@ def _check_program(path: Path, about: Mapping[str, Any], program: str | None) ->
         )
 
 
-def _refuse_foreign(path: Path, create: bool) -> None:
+def _refuse_foreign(path: AnyPath, create: bool) -> None:
     """Refuse a place that is not a home and cannot become one."""
     if not create:
         raise _no_home(path)
-    if path.exists() and not path.is_dir():
+    if isinstance(path, Path) and path.exists() and not path.is_dir():
         raise RunError(
             "not-a-home", f"{path} is a file, not a directory", help="choose another home with --home"
         )
     ours = {"owner.lock", "owner.json"}  # left by a start that died before it had written weft.json
-    if path.exists() and any(
-        entry.name not in ours and not entry.name.endswith(".tmp") for entry in path.iterdir()
-    ):
+    if any(name not in ours and not name.endswith(".tmp") for name in entries(path)):
         raise RunError(
             "not-a-home",
             f"{path} holds other files and no weft.json",
@@ -184,7 +203,7 @@ def _refuse_foreign(path: Path, create: bool) -> None:
         )
 
 
-def _no_home(path: Path) -> RunError:
+def _no_home(path: AnyPath) -> RunError:
     return RunError(
         "no-home",
         f"{path} is not the home of a weft program",
@@ -192,12 +211,12 @@ def _no_home(path: Path) -> RunError:
     )
 
 
-def _clear_staging(path: Path) -> None:
+def _clear_staging(path: AnyPath) -> None:
     """Drop what a crash left on its way; whatever it was to become is made again."""
-    for entry in (*path.glob("*.tmp"), *path.glob("delivery/*.tmp")):
-        with suppress(OSError):
-            entry.unlink()
-    shutil.rmtree(path / "staging", ignore_errors=True)
+    for directory in (path, path / "delivery"):
+        remove(directory, [name for name in entries(directory) if name.endswith(".tmp")])
+    if isinstance(path, Path):
+        shutil.rmtree(path / "staging", ignore_errors=True)
 
 
 def file_name(name: str) -> str:

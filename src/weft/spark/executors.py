@@ -25,10 +25,10 @@ from weft.spark.workers import Batches, Scanning, Sent, Workers, by_task, collec
 class SparkCrew:
     """The executors of a session, and their buckets."""
 
-    def __init__(self, spark: SparkSession, buckets: int) -> None:
+    def __init__(self, spark: SparkSession, buckets: int, home: str | None = None) -> None:
         self.buckets, self._workers = buckets, Workers(spark)
         self._anchor = self._workers.numbered(buckets).persist(StorageLevel.MEMORY_AND_DISK)
-        self._workers.check(self._anchor)  # which also puts the anchor in its places
+        self._workers.check(self._anchor, home)  # which also puts the anchor in its places
 
     def run(self, errand: Errand, plan: StreamPlan) -> list[Told]:
         """Have every bucket do its part."""

@@ -19,8 +19,8 @@ MOST_CELLS = 20_000_000  # that the driver holds before `auto` moves them
 class Placement:
     """What was asked for, and what came of it. With `buckets` None there is one for each task at a time."""
 
-    def __init__(self, spark: SparkSession, asked: str, buckets: int | None) -> None:
-        self._spark, self._asked = spark, asked
+    def __init__(self, spark: SparkSession, asked: str, buckets: int | None, home: str) -> None:
+        self._spark, self._asked, self._home = spark, asked, home
         self._buckets = buckets or max(1, spark.sparkContext.defaultParallelism)
         self._crew: SparkCrew | None = None
 
@@ -47,5 +47,5 @@ class Placement:
 
     def _hire(self) -> SparkCrew:
         if self._crew is None:
-            self._crew = SparkCrew(self._spark, self._buckets)
+            self._crew = SparkCrew(self._spark, self._buckets, self._home)
         return self._crew

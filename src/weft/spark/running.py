@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
-from pathlib import Path
 
 from pyspark.sql import SparkSession
 
@@ -15,13 +14,15 @@ from weft.engine.runtime import Runtime
 from weft.engine.status import Status
 from weft.lang.statements import Statement, Unread
 from weft.log.catalog import Catalog
-from weft.log.durable import writing
+from weft.log.durable import show
 from weft.log.home import Home
+from weft.log.paths import AnyPath
 from weft.optimize.pipeline import optimize_program
 from weft.plan.bind import bind_program
 from weft.plan.nodes import Program
 from weft.plan.problems import raise_all
 from weft.spark.analyze import analyze, check_sources_read
+from weft.spark.checkpoint import place_checkpoints
 from weft.spark.finish import finish
 from weft.spark.outlets import Outlets, check_sinks
 from weft.spark.placement import Placement
@@ -37,7 +38,7 @@ class Running:
     def __init__(
         self,
         spark: SparkSession,
-        home: Path,
+        home: AnyPath,
         statements: Statements,
         bound: Program | None = None,
         *,
@@ -46,6 +47,7 @@ class Running:
         drain: bool,
         placement: str = AUTO,
         buckets: int | None = None,
+        checkpoint: AnyPath | None = None,
     ) -> None:
         check_session(spark)
         self.spark = spark
@@ -54,8 +56,9 @@ class Running:
         raise_all(check_sources_read(spark, self.program))  # before there is a home
         self.home = Home.open(home)
         try:
+            place_checkpoints(self.home, checkpoint)
             check_sinks(self.home, Catalog(self.home), self.program)
-            self.placement = Placement(spark, placement, buckets)
+            self.placement = Placement(spark, placement, buckets, str(self.home.path))
             crew = self.placement.first()
             self.runtime = Runtime(self.home, self.program, lambda jobs: finish(spark, jobs), crew)
             self.delivery = Delivery(self.home, self.runtime.answers)
@@ -108,11 +111,7 @@ class Running:
         with self._reporting:
             self.outlets.open_dead(self.runtime.dead_keys())
             self.runtime.release(self.delivery.least_position())
-            path = self.home.path / "status.json"
-            staged = path.with_suffix(".tmp")
-            with writing(path):
-                staged.write_text(self.status().to_json())
-                staged.replace(path)
+            show(self.home.path / "status.json", self.status().to_json())
 
 
 def bind_with_spark(spark: SparkSession, statements: Statements, bound: Program | None = None) -> Program:

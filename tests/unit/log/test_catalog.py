@@ -2,20 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from pathlib import Path
-
 import pytest
 
 from weft.errors import Bug, RunError
 from weft.log.catalog import Catalog, NewQuery
 from weft.log.home import Home
-
-
-@pytest.fixture
-def home(tmp_path: Path) -> Iterator[Home]:
-    with Home.open(tmp_path / "h") as home:
-        yield home
 
 
 def test_versions_of_a_query(home: Home) -> None:
