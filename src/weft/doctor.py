@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import platform
 import re
-import secrets
 import shutil
 import socket
 import subprocess
@@ -167,10 +166,8 @@ def writable(home: Path) -> Finding:
 
 def writable_elsewhere(home: RemotePath) -> Finding:
     """The same of a place elsewhere."""
-    tried = home / f".weft-doctor-{secrets.token_hex(4)}"
     try:
-        tried.put(b"")
-        tried.unlink(missing_ok=True)
+        home.try_out()
     except RunError as error:
         return Finding("home", "bad", error.what, error.help)
     return Finding("home", "ok", f"{home} can be written")

@@ -18,9 +18,15 @@ import pytest
 
 from tests.stores import on_disk, package, url
 from weft.errors import RunError
+from weft.log.catalog import Catalog
+from weft.log.home import Home
+from weft.log.ingest import IngestLog
 from weft.log.paths import locate
 from weft.session import Session
+from weft.spark.checkpoint import check_checkpoint, query_id
+from weft.spark.committed import read_committed
 from weft.spark.executors import SparkCrew
+from weft.spark.filescan import batch_files
 
 pytestmark = pytest.mark.spark
 
@@ -147,12 +153,22 @@ def test_executors_that_do_not_see_the_home_are_told_apart(machine: Machine, spa
     assert "bucket://" in refused.value.what
 
 
-def test_another_checkpoint_is_refused(machine: Machine, spark) -> None:
+def test_a_checkpoint_is_read_where_it_is_and_another_is_refused(machine: Machine, spark) -> None:
     machine.arrive()
     with Session(spark, machine.home, checkpoint=machine.path / "checkpoints") as session:
         session.sql((machine.path / "app.sql").read_text())
         session.start(once=True)
         assert session.wait(120)
+        stream = session.program.stream("trades")
+    checkpoint = machine.path / "checkpoints" / "trades"
+    there = locate(url("bucket", checkpoint))  # as if Spark had written it there
+    assert query_id(there) == query_id(checkpoint) is not None
+    assert batch_files(there, 0) == batch_files(checkpoint, 0) == [f"file://{machine.path}/in/000.parquet"]
+    home = Home.look(machine.home)
+    check_checkpoint(there, Catalog(home), IngestLog(home, "trades"))
+    again = read_committed(spark, stream, there, 0)
+    assert again is not None
+    assert again.count() == ROWS
     with Session(spark, machine.home, checkpoint=machine.path / "others") as session:
         session.sql((machine.path / "app.sql").read_text())
         with pytest.raises(RunError) as refused:

@@ -80,6 +80,7 @@ class Home:
             return
         _refuse_foreign(path, create=True)
         if isinstance(path, RemotePath):
+            path.try_out()
             return
         missing = [above for above in (path, *path.parents) if not above.exists()]
         make_directory(path)

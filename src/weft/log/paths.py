@@ -29,6 +29,7 @@ def locate(text: str | AnyPath) -> AnyPath:
         _refuse_almost(text)
         return Path(text)
     scheme, rest = found[1].lower(), found[2]
+    _refuse_password(scheme, rest)
     if scheme in ("file", "local"):
         return _local(text)
     fs, key = _file_system(scheme, text.rstrip("/"))
@@ -58,6 +59,16 @@ def _refuse_almost(text: str) -> None:
         raise _bad(text, "a URL has two slashes after its scheme", f"write {found[1]}://{found[2]}")
 
 
+def _refuse_password(scheme: str, rest: str) -> None:
+    who, at, _ = rest.partition("/")[0].rpartition("@")
+    if at and ":" in who:
+        raise _bad(
+            f"{scheme}://...",
+            "there is a password in it, and where a home is gets shown and stored",
+            "leave it to the environment, see docs/cluster.md",
+        )
+
+
 def _known_schemes() -> set[str]:
     from fsspec.registry import known_implementations, registry  # noqa: PLC0415  only for what looks like a URL
 
@@ -65,13 +76,11 @@ def _known_schemes() -> set[str]:
 
 
 def _file_system(scheme: str, url: str) -> tuple[Any, str]:
-    from fsspec.core import url_to_fs  # noqa: PLC0415  only where a place is elsewhere
-
     if scheme not in _known_schemes():
         help = nearest(scheme, _USUAL) or "write s3://, gs://, abfs://, hdfs:// or another that fsspec knows"
         raise RunError("unknown-scheme", f"no file system is known for {scheme}:// in {url}", help=help)
     try:
-        fs, key = url_to_fs(url, use_listings_cache=False)
+        fs, key = _open(url)
     except ImportError as error:
         reason = " ".join(str(error).split())
         raise RunError(
@@ -83,6 +92,16 @@ def _file_system(scheme: str, url: str) -> tuple[Any, str]:
         reason = " ".join(str(error).split()) or type(error).__name__
         raise RunError("unreachable", f"cannot open {url}: {reason}", help="look at the URL") from error
     return fs, str(key)
+
+
+def _open(url: str) -> tuple[Any, str]:
+    from fsspec.core import url_to_fs  # noqa: PLC0415  only where a place is elsewhere
+
+    try:
+        found: tuple[Any, str] = url_to_fs(url, use_listings_cache=False)
+    except TypeError:  # it hands its options on to somebody who does not know this one
+        found = url_to_fs(url)
+    return found
 
 
 def _package(scheme: str) -> str:

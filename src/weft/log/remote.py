@@ -163,13 +163,20 @@ class RemotePath:
                 self._pass(passing)
                 return self._create(data)
             with self._staged(data, passing) as staged:
-                return self._move_once(staged)
+                return self._move_once(staged, data)
 
     def make_directory(self) -> None:
         """Object stores have none."""
         if not self._root.puts_whole:
             with _writing(self):
                 self._root.fs.makedirs(self.key, exist_ok=True)
+
+    def try_out(self) -> None:
+        """Raise if nothing can be written below; nothing is there afterwards that was not before."""
+        tried = self / f".weft-try-{secrets.token_hex(4)}"
+        self.make_directory()
+        tried.put(b"")
+        tried.unlink(missing_ok=True)
 
     def unlink(self, missing_ok: bool = False) -> None:
         with _writing(self):
@@ -226,18 +233,19 @@ class RemotePath:
             passing("staged")
             yield staged
         finally:
-            with suppress(Exception):
-                if self._root.fs.exists(staged):
-                    self._root.fs.rm_file(staged)
+            with suppress(Exception):  # it has been moved, as a rule
+                self._root.fs.rm_file(staged)
 
-    def _move_once(self, staged: str) -> bool:
+    def _move_once(self, staged: str, data: bytes) -> bool:
         fs = self._root.fs
         if self._seen() is not None:
             return False
         try:
             fs.mv(staged, self.key)
-        except FileExistsError:
-            return False
+        except Exception:
+            if self._is_there():  # what did not replace; or it came through after all
+                return self.read_bytes() == data
+            raise
         fs.invalidate_cache()
         return not fs.exists(staged)  # some that do not replace do not say so either
 

@@ -28,8 +28,14 @@ RESTORE = "restore the home as a whole, checkpoint and log together, or start af
 PINNED = "checkpoint"  # the setting of a home whose checkpoints are not in it
 
 
-def place_checkpoints(home: Home, given: AnyPath | None) -> None:
-    """Have Spark's checkpoints of a home in a directory of their own, from its first start on."""
+def place_checkpoints(spark: SparkSession, home: Home, given: AnyPath | None) -> None:
+    """Have Spark's checkpoints of a home where they were, or `given`, from its first start on."""
+    _pin(home, given)
+    pinned = home.settings.get(PINNED)
+    _check_reach(spark, home.path / "checkpoints" if pinned is None else locate(pinned))
+
+
+def _pin(home: Home, given: AnyPath | None) -> None:
     there = home.settings.get(PINNED)
     if given is None or there == str(given.absolute()):
         return
@@ -49,7 +55,7 @@ def checkpoint_of(home: Home, stream: str) -> AnyPath:
     return home.directory("checkpoints", stream) if pinned is None else locate(pinned) / file_name(stream)
 
 
-def check_reach(spark: SparkSession, checkpoint: AnyPath) -> None:
+def _check_reach(spark: SparkSession, checkpoint: AnyPath) -> None:
     """Refuse a place elsewhere that Spark does not reach: it has file systems of its own."""
     if not isinstance(checkpoint, RemotePath):
         return

@@ -27,7 +27,7 @@ from weft.plan.nodes import Stream
 from weft.share.nodes import StreamPlan
 from weft.share.rowcolumns import key_layout
 from weft.spark.bisect import culprits
-from weft.spark.checkpoint import check_checkpoint, check_reach, checkpoint_of, query_id
+from weft.spark.checkpoint import check_checkpoint, checkpoint_of, query_id
 from weft.spark.executors import SparkCrew
 from weft.spark.filescan import FileScan
 from weft.spark.level1 import bad_rows, collect, level1, small_rows, standing
@@ -81,7 +81,6 @@ class Ingest:
         assert plan is not None
         self.columns, self.error, self.halted, self._stopping = plan.columns, None, False, False
         checkpoint = checkpoint_of(self.runtime.home, self.stream.name)
-        check_reach(self.spark, checkpoint)
         check_checkpoint(checkpoint, self.runtime.catalog, self.runtime.logs[self.stream.name])
         self._checkpoint, self._spark_id = checkpoint, None
         self._files = FileScan(self.spark, self.stream, checkpoint)

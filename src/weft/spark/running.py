@@ -56,7 +56,7 @@ class Running:
         raise_all(check_sources_read(spark, self.program))  # before there is a home
         self.home = Home.open(home)
         try:
-            place_checkpoints(self.home, checkpoint)
+            place_checkpoints(spark, self.home, checkpoint)
             check_sinks(self.home, Catalog(self.home), self.program)
             self.placement = Placement(spark, placement, buckets, str(self.home.path))
             crew = self.placement.first()

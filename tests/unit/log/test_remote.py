@@ -47,6 +47,7 @@ def refused(call: object) -> RunError:
         ("hdfs:app", "bad-url", "write hdfs://app"),
         ("bucket://", "bad-url", "names no directory"),
         ("simplecache::bucket:///x/y", "bad-url", "only what comes after"),
+        ("bucket://me:secret@host/x", "bad-url", "environment"),
         ("file://host/x", "bad-url", "file:///directory"),
         ("dropbox://x/y", "missing-package", "pip install dropboxdrivefs"),
     ],
@@ -55,6 +56,7 @@ def test_a_url_that_leads_nowhere_is_refused(text: str, code: str, says: str) ->
     error = refused(lambda: locate(text))
     assert error.code == code
     assert says in str(error)
+    assert "secret" not in str(error)
 
 
 @pytest.mark.parametrize(
