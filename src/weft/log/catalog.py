@@ -184,7 +184,12 @@ class Catalog:
         record = self._series.commit(self._series.next, {}, meta)
         self._apply(record.meta)
         if record.meta != meta:
-            self._home.check_owner()  # another owner was first
+            self._home.check_owner()
+            raise RunError(
+                "home-taken",
+                f"the owner of {self._home.path} before this one has just written to it once more",
+                help="start again: what it wrote is taken into account then",
+            )
 
     def _apply(self, meta: Mapping[str, Any]) -> None:
         if meta["kind"] == "spark-query":

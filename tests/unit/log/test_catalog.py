@@ -69,6 +69,15 @@ def test_a_stream_belongs_to_one_spark_query(home: Home) -> None:
     assert Catalog(home).spark_query("t") == "id-1"
 
 
+def test_a_change_that_another_was_before_is_not_taken_for_done(home: Home) -> None:
+    mine, other = Catalog(home), Catalog(home)
+    other.change(effective={}, add=[NewQuery("a", "A1")])
+    with pytest.raises(RunError) as caught:
+        mine.change(effective={}, add=[NewQuery("b", "B1")])
+    assert caught.value.code == "home-taken"
+    assert [query.key for query in Catalog(home).queries()] == ["a@1"]
+
+
 def test_records_are_for_people_too(home: Home) -> None:
     Catalog(home).change(effective={"t": 0}, add=[NewQuery("vwap", "SELECT 1")], reason="program")
     text = (home.path / "catalog" / "000000000000.json").read_text()
