@@ -307,6 +307,11 @@ def find_record(path: AnyPath) -> dict[str, Any] | None:
         return None
     except OSError as error:
         raise damaged(path, error.strerror or str(error)) from error
+    return parse_record(path, data)
+
+
+def parse_record(path: AnyPath, data: bytes) -> dict[str, Any]:
+    """The record that these bytes of a file are."""
     text, _, stored = data.rpartition(_CHECKSUM)
     if stored != checksum([text]).encode() + b'"\n}\n':
         raise damaged(path, "its checksum does not match")

@@ -30,6 +30,8 @@ def locate(text: str | AnyPath) -> AnyPath:
         return Path(text)
     scheme, rest = found[1].lower(), found[2]
     _refuse_password(scheme, rest)
+    if set("*?[") & set(rest):
+        raise _bad(text, "file systems take * ? [ for patterns", "choose a name without them")
     if scheme in ("file", "local"):
         return _local(text)
     fs, key = _file_system(scheme, text.rstrip("/"))

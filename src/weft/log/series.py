@@ -14,6 +14,7 @@ from __future__ import annotations
 import re
 import threading
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -25,6 +26,7 @@ from weft.log.durable import (
     entries,
     fault,
     find_record,
+    parse_record,
     read_record,
     record_chunks,
     remove,
@@ -32,6 +34,7 @@ from weft.log.durable import (
 )
 from weft.log.home import Home
 from weft.log.paths import AnyPath
+from weft.log.remote import RemotePath
 
 _RECORD = re.compile(r"(\d{12})\.json")
 
@@ -130,12 +133,25 @@ class Series:
         """The records still there with a number past `after`, oldest first."""
         with self._lock:
             numbers = self._numbers[max(0, after + 1 - self._numbers.start) :]
+            self._fetch(numbers)
             return [self._read(number) for number in numbers]
 
     @property
     def last(self) -> Record | None:
         with self._lock:
             return self._read(self._numbers[-1]) if self._numbers else None
+
+    def _fetch(self, numbers: Sequence[int]) -> None:
+        """Where every read is a request, make one of many; what fails is found, and named, one by one."""
+        missing = [number for number in numbers if number not in self._cache]
+        if not isinstance(self.directory, RemotePath) or len(missing) < 2:
+            return
+        paths = [self.path_of(number) for number in missing]
+        with suppress(FileNotFoundError):
+            for number, path, data in zip(
+                missing, paths, self.directory.read_many([path.name for path in paths])
+            ):
+                self._cache[number] = _from_json(parse_record(path, data))
 
     def _read(self, number: int) -> Record:
         if number not in self._cache:

@@ -48,6 +48,7 @@ def refused(call: object) -> RunError:
         ("bucket://", "bad-url", "names no directory"),
         ("simplecache::bucket:///x/y", "bad-url", "only what comes after"),
         ("bucket://me:secret@host/x", "bad-url", "environment"),
+        ("bucket://x/app*", "bad-url", "without them"),
         ("file://host/x", "bad-url", "file:///directory"),
         ("dropbox://x/y", "missing-package", "pip install dropboxdrivefs"),
     ],
