@@ -25,6 +25,7 @@ from typing import Any, Self
 
 from weft.errors import Bug, RunError
 from weft.log.durable import (
+    create_once,
     entries,
     find_record,
     make_directory,
@@ -160,8 +161,8 @@ def _write_about(path: AnyPath, program: str | None) -> dict[str, Any]:
         "created": now(),
         "settings": {},
     }
-    write_file(path / "weft.json", record_chunks(about), "home.format")
-    return about
+    created = create_once(path / "weft.json", record_chunks(about), "home.format")
+    return about if created else _read_about(path)  # elsewhere, two may start at once
 
 
 def _read_about(path: AnyPath) -> dict[str, Any]:
