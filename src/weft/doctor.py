@@ -15,6 +15,9 @@ from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
+from weft.errors import RunError
+from weft.log.paths import AnyPath
+from weft.log.remote import RemotePath
 from weft.terminal.figures import size
 
 GB = 1_000_000_000
@@ -31,7 +34,7 @@ class Finding:
     fix: str = ""
 
 
-def examine(home: Path, conf: Mapping[str, str]) -> list[Finding]:
+def examine(home: AnyPath, conf: Mapping[str, str]) -> list[Finding]:
     """All findings: of the machine, of `home` and of the Spark settings in `conf`."""
     return [
         python(),
@@ -39,8 +42,11 @@ def examine(home: Path, conf: Mapping[str, str]) -> list[Finding]:
         java(os.environ),
         memory(physical_memory(), driver_memory(conf)),
         result_size(conf),
-        writable(home),
-        disk(home, "disk of the home"),
+        *(
+            [writable(home), disk(home, "disk of the home")]
+            if isinstance(home, Path)
+            else [writable_elsewhere(home)]
+        ),
         disk(Path(conf.get("spark.local.dir", tempfile.gettempdir())), "disk for Spark"),
         loopback(socket.gethostbyname),
     ]
@@ -155,6 +161,15 @@ def writable(home: Path) -> Finding:
             f"{home} cannot be written: {error.strerror}",
             "name a place that can with --home DIR",
         )
+    return Finding("home", "ok", f"{home} can be written")
+
+
+def writable_elsewhere(home: RemotePath) -> Finding:
+    """The same of a place elsewhere."""
+    try:
+        home.try_out()
+    except RunError as error:
+        return Finding("home", "bad", error.what, error.help)
     return Finding("home", "ok", f"{home} can be written")
 
 

@@ -23,10 +23,12 @@ from weft.kernels.arrow import arrow_type
 from weft.lang.parse import parse_program
 from weft.lang.statements import CreateQuery, Sink
 from weft.log.catalog import Catalog, QueryVersion
-from weft.log.durable import read_record
+from weft.log.durable import entries, find_record
 from weft.log.home import Home, file_name
+from weft.log.paths import AnyPath, locate
 
 STORE = FileOptions("parquet", "snappy")  # how the result store writes
+_FOOTER = 64 << 10  # bytes at the end of a file that usually hold its footer
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,20 +37,26 @@ class Dataset:
 
     query: str
     version: int
-    directory: Path
+    directory: AnyPath
     options: FileOptions = STORE
 
-    def files(self) -> list[Path]:
+    def files(self) -> list[AnyPath]:
         """The files there are, oldest answers first; none before the first answer."""
-        return sorted(self.directory.glob(f"part-*{self.options.extension}"))
+        names = entries(self.directory)
+        extension = self.options.extension
+        return [
+            self.directory / name
+            for name in sorted(names)
+            if name.startswith("part-") and name.endswith(extension)
+        ]
 
 
-def store(home: Path, query: str, version: int) -> Dataset:
+def store(home: AnyPath, query: str, version: int) -> Dataset:
     """Where the result store keeps a version of a query."""
     return Dataset(query, version, home / "results" / file_name(query) / f"v{version}")
 
 
-def find(home: Path, query: str, version: int | None = None) -> Dataset:
+def find(home: AnyPath, query: str, version: int | None = None) -> Dataset:
     """The answers of a query, of its newest version unless one is named; by what the home says."""
     known = Catalog(Home.look(home)).all_versions()
     named = [one for one in known if one.name.lower() == query.lower()]
@@ -62,14 +70,14 @@ def find(home: Path, query: str, version: int | None = None) -> Dataset:
     return _dataset(home, found[-1])
 
 
-def knows(home: Path, query: str) -> bool:
+def knows(home: AnyPath, query: str) -> bool:
     """Whether a home has ever had a query of that name."""
     with suppress(RunError):
         return any(one.name.lower() == query.lower() for one in Catalog(Home.look(home)).all_versions())
     return False
 
 
-def _dataset(home: Path, query: QueryVersion) -> Dataset:
+def _dataset(home: AnyPath, query: QueryVersion) -> Dataset:
     sink = _sink(query.text)
     if sink is None:
         return store(home, query.name, query.version)
@@ -80,10 +88,10 @@ def _dataset(home: Path, query: QueryVersion) -> Dataset:
             help="read them there, or leave out INTO: the result store keeps them",
         )
     # The path in the options may be relative; the sink's own record says it in full.
-    position = home / "delivery" / f"{file_name(query.key)}.json"
+    position = find_record(home / "delivery" / f"{file_name(query.key)}.json")
     options = {name.lower(): value for name, value in sink.options}
-    directory = read_record(position)["dataset"] if position.exists() else options["path"]
-    return Dataset(query.name, query.version, Path(directory), file_options(sink.format, options))
+    directory = locate(options["path"] if position is None else position["dataset"])
+    return Dataset(query.name, query.version, directory, file_options(sink.format, options))
 
 
 def _sink(text: str) -> Sink | None:
@@ -126,7 +134,7 @@ def total(dataset: Dataset) -> int | None:
     count = 0
     for file in dataset.files():
         with suppress(FileNotFoundError):
-            count += int(pq.read_metadata(file).num_rows)
+            count += _rows(file)
     return count
 
 
@@ -150,7 +158,7 @@ class Tail:
         done = max(self._seen, default="")
         for file in (file for file in files if file.name >= done):
             given = self._seen.get(file.name, 0)
-            if self.dataset.options.format == "parquet" and pq.read_metadata(file).num_rows == given:
+            if self.dataset.options.format == "parquet" and _rows(file) == given:
                 continue
             table = _together([piece() for piece in _open(file, self.dataset.options)])
             if table is not None:
@@ -160,9 +168,27 @@ class Tail:
         return found
 
 
-def _open(file: Path, options: FileOptions) -> list[Callable[[], pa.Table]]:
+def version(file: AnyPath) -> int:
+    """Another number when the file, which may grow, has been replaced."""
+    return file.stat().st_mtime_ns if isinstance(file, Path) else file.size()
+
+
+def _rows(file: AnyPath) -> int:
+    """How many rows a Parquet file has; of one elsewhere, only its end is fetched if that will do."""
+    if isinstance(file, Path):
+        return int(pq.read_metadata(file).num_rows)
+    with suppress(pa.ArrowInvalid, OSError):  # its footer is longer, or it has been replaced just now
+        return int(pq.read_metadata(pa.BufferReader(file.read_bytes(-_FOOTER))).num_rows)
+    return int(pq.read_metadata(pa.BufferReader(file.read_bytes())).num_rows)
+
+
+def _open(path: AnyPath, options: FileOptions) -> list[Callable[[], pa.Table]]:
     """The pieces of a file, each to be read when it is called; none if the file has expired meanwhile."""
-    if not file.exists():
+    try:
+        file = path if isinstance(path, Path) else pa.BufferReader(path.read_bytes())
+    except FileNotFoundError:
+        return []
+    if isinstance(path, Path) and not path.exists():
         return []
     match options.format:
         case "json":

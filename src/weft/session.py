@@ -31,6 +31,7 @@ from weft.lang.statements import (
     Statement,
     Unread,
 )
+from weft.log.paths import AnyPath, locate
 from weft.optimize.pipeline import optimize_program
 from weft.plan.bind import bind_program
 from weft.plan.nodes import Program
@@ -54,19 +55,24 @@ class Session:
     def __init__(
         self,
         spark: SparkSession | None = None,
-        home: str | Path | None = None,
+        home: str | AnyPath | None = None,
         *,
+        checkpoint: str | AnyPath | None = None,
         master: str | None = None,
         conf: Mapping[str, str] | None = None,
         placement: str = AUTO,
         buckets: int | None = None,
     ) -> None:
-        """`placement`: where the cells are held, `driver`, `executors` (in `buckets`) or `auto`."""
+        """`home`: a directory, or a URL that fsspec knows; `checkpoint`: another for Spark's checkpoints.
+
+        `placement`: where the cells are held, `driver`, `executors` (in `buckets`) or `auto`.
+        """
         check_placement(placement, buckets)
         self._spark, self._own_spark = spark, spark is None
         self._placement, self._buckets = placement, buckets
         self._master, self._conf = master, dict(conf or {})
-        self.home = Path(home) if home is not None else Path(tempfile.mkdtemp(prefix="weft-"))
+        self.home = locate(home) if home is not None else Path(tempfile.mkdtemp(prefix="weft-"))
+        self._checkpoint = locate(checkpoint) if checkpoint is not None else None
         self._statements: list[CreateStream | CreateQuery] = []
         self._bound: Program | None = Program((), ())  # before Spark has told types; None: it has
         self._optimized: Program | None = None  # made of it when it is first asked for
@@ -179,6 +185,7 @@ class Session:
             drain=drain,
             placement=self._placement,
             buckets=self._buckets,
+            checkpoint=self._checkpoint,
         )
         self._bound, self._optimized = None, self._running.program
         self._running.start()

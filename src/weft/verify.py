@@ -6,7 +6,6 @@ The recomputation knows nothing of slices, partials or batches: it is the meanin
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -17,6 +16,7 @@ from weft.errors import QueryError, RunError, nearest
 from weft.log.answers import AnswerLog, AnswerRecord
 from weft.log.catalog import Catalog, QueryVersion
 from weft.log.home import Home
+from weft.log.paths import AnyPath
 from weft.plan.nodes import Program, Query
 from weft.reference import reference_sql
 from weft.share.parts import parts
@@ -40,9 +40,10 @@ class Verification:
     note: str = ""
 
 
-def verify(spark: SparkSession, home: Path, program: Program, name: str) -> Verification:
+def verify(spark: SparkSession, home: AnyPath, program: Program, name: str) -> Verification:
     """Compare the answers of a query with the ones that plain SQL gives over the committed input."""
-    from weft.spark.committed import read_committed  # noqa: PLC0415  imports pyspark
+    from weft.spark.checkpoint import checkpoint_of  # noqa: PLC0415  imports pyspark
+    from weft.spark.committed import read_committed  # noqa: PLC0415
 
     query = _find(program, name)
     looked = Home.look(home)
@@ -55,7 +56,7 @@ def verify(spark: SparkSession, home: Path, program: Program, name: str) -> Veri
     taken = parts(query)
     stream = program.stream(taken.stream)
     rows = read_committed(
-        spark, stream, looked.path / "checkpoints" / stream.name, last.meta["positions"].get(stream.name, -1)
+        spark, stream, checkpoint_of(looked, stream.name), last.meta["positions"].get(stream.name, -1)
     )
     if rows is None:
         note = f"its source ({stream.statement.format}) cannot be read again"

@@ -9,9 +9,12 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+from tests.stores import Bucket, url
 from weft import doctor
 from weft.cli import cli
 from weft.doctor import GB, Finding
+from weft.log.paths import locate
+from weft.log.remote import RemotePath
 
 
 def a_java(directory: Path, version: str) -> dict[str, str]:
@@ -84,6 +87,15 @@ def test_a_home_that_can_be_made(tmp_path) -> None:
 
 def test_a_home_below_a_file_is_tried_where_a_directory_is(tmp_path) -> None:
     assert doctor.writable(Path("/proc/weft")).state == "bad"
+
+
+def test_a_home_elsewhere_is_tried_too(tmp_path, monkeypatch) -> None:
+    there = locate(url("bucket", tmp_path / "app"))
+    assert isinstance(there, RemotePath)
+    assert doctor.writable_elsewhere(there).state == "ok"
+    assert not there.exists()
+    monkeypatch.setattr(Bucket, "down", {"app": PermissionError(13, "Forbidden")})
+    assert doctor.writable_elsewhere(there).state == "bad"
 
 
 def test_disk(tmp_path, monkeypatch) -> None:

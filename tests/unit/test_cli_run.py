@@ -13,9 +13,11 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
+from tests.stores import url
 from tests.unit.cli_fakes import FakeSession, a_query, a_status
 from weft.cli import cli
 from weft.errors import RunError
+from weft.log.paths import locate
 from weft.testing import Outcome
 
 PROGRAM = """
@@ -96,7 +98,7 @@ class Made:
 
     def __call__(self, **options: Any) -> FakeSession:
         self.options = options
-        self.session.home = Path(options["home"])
+        self.session.home = locate(options["home"])
         return self.session
 
 
@@ -106,6 +108,24 @@ def made(monkeypatch, tmp_path) -> Made:
     for verb in ("run", "verify"):
         monkeypatch.setattr(f"weft.commands.{verb}.Session", made)
     return made
+
+
+def test_a_home_may_be_a_url(program, made, tmp_path) -> None:
+    there = url("bucket", tmp_path / "app")
+    made.session.program = SimpleNamespace(queries=(SimpleNamespace(name="highs", sink=None),))
+    result = weft("run", program, "--home", there, "--checkpoint", "file:///checks")
+    assert result.exit_code == 0, result.output
+    assert (made.options["home"], made.options["checkpoint"]) == (locate(there), Path("/checks"))
+
+
+@pytest.mark.parametrize(
+    ("home", "code"), [("s3:/bucket/app", "bad-url"), ("s33://bucket/app", "unknown-scheme")]
+)
+def test_a_url_with_a_typo_is_refused_before_anything_starts(program, made, home: str, code: str) -> None:
+    result = weft("run", program, "--home", home)
+    assert result.exit_code == 3
+    assert f"error[{code}]" in result.stderr
+    assert made.session.calls == []
 
 
 def test_run_starts_as_told_and_says_where_the_answers_are(program, made) -> None:
@@ -133,6 +153,7 @@ def test_run_starts_as_told_and_says_where_the_answers_are(program, made) -> Non
         "conf": {"spark.a": "1", "spark.b": "x=y"},
         "placement": "executors",
         "buckets": 3,
+        "checkpoint": None,
     }
     assert made.session.calls == [
         ("sql", PROGRAM, "app.sql"),

@@ -13,6 +13,7 @@ from weft.commands.options import conf_option, master_option
 from weft.lang.parse import parse_program
 from weft.lang.printer import print_statement
 from weft.lang.statements import CreateQuery
+from weft.log.paths import AnyPath
 from weft.session import Session
 from weft.terminal.figures import count, times
 from weft.terminal.live import Live
@@ -50,7 +51,7 @@ SHOWN = (
 @master_option
 @conf_option
 def command(
-    seconds: float, number: int | None, home: Path | None, master: str | None, conf: dict[str, str]
+    seconds: float, number: int | None, home: AnyPath | None, master: str | None, conf: dict[str, str]
 ) -> None:
     """Watch about a hundred queries over a generated market, on a live board.
 
@@ -87,7 +88,7 @@ def _shown(session: Session) -> Progress:
     return Live("market demo", session.program, session.home, SHOWN)
 
 
-def ending(ran: Ran, home: Path) -> str:
+def ending(ran: Ran, home: AnyPath) -> str:
     """What was done, what sharing saved, where the answers are, and what to try next."""
     status = ran.status
     lines = [summary(ran)]

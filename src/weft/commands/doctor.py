@@ -7,19 +7,20 @@ from pathlib import Path
 import click
 
 from weft.cli import CANNOT_RUN
-from weft.commands.options import conf_option
+from weft.commands.options import Directory, conf_option
 from weft.doctor import Finding, examine
+from weft.log.paths import AnyPath
 
 _COLOURS = {"ok": "green", "warn": "yellow", "bad": "red"}
 
 
 @click.command("doctor")
 @click.option(
-    "--home", type=click.Path(path_type=Path), default=Path(".weft"), show_default=True, metavar="DIR",
+    "--home", type=Directory(), default=Path(".weft"), show_default=True, metavar="DIR",
     help="The home to look at.",
 )  # fmt: skip
 @conf_option
-def command(home: Path, conf: dict[str, str]) -> None:
+def command(home: AnyPath, conf: dict[str, str]) -> None:
     """Look at this machine: can weft run here?
 
     Java, Python, packages, memory, limits, disk and name resolution, a line each: ok, warn or bad, and how to

@@ -7,19 +7,21 @@ from pathlib import Path
 
 import click
 
+from weft.commands.options import Directory
 from weft.errors import RunError
+from weft.log.paths import AnyPath
 
 AROUND = Path(".weft")
 
 home_of_answers_option = click.option(
     "--home",
-    type=click.Path(file_okay=False, path_type=Path),
+    type=Directory(),
     metavar="DIR",
-    help=f"The home of the program.  [default: the one under {AROUND} here]",
+    help=f"The home of the program, a directory or a URL.  [default: the one under {AROUND} here]",
 )
 
 
-def find_home(given: Path | None, suits: Callable[[Path], bool] = lambda home: True) -> Path:
+def find_home(given: AnyPath | None, suits: Callable[[Path], bool] = lambda home: True) -> AnyPath:
     """The home `given`, else the only one under `.weft` here that `suits`."""
     if given is not None:
         return given

@@ -8,17 +8,32 @@ from typing import Any
 import click
 
 from weft.errors import QueryError, RunError
+from weft.log.paths import locate
+from weft.log.remote import RemotePath
 from weft.times import trigger
 
 program_argument = click.argument(
     "program", type=click.Path(exists=True, dir_okay=False, readable=True, path_type=Path), metavar="PROGRAM"
 )
 
+
+class Directory(click.Path):
+    """A directory of this machine, or a URL that fsspec knows."""
+
+    def __init__(self) -> None:
+        super().__init__(file_okay=False, path_type=Path)
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        place = locate(value)
+        return place if isinstance(place, RemotePath) else super().convert(place, param, ctx)
+
+
 home_option = click.option(
     "--home",
-    type=click.Path(file_okay=False, path_type=Path),
+    type=Directory(),
     metavar="DIR",
-    help="Where the program keeps its state and answers.  [default: .weft/<name of PROGRAM> beside PROGRAM]",
+    help="Where the program keeps its state and answers: a directory, or a URL such as s3://bucket/app.  "
+    "[default: .weft/<name of PROGRAM> beside PROGRAM]",
 )
 
 master_option = click.option(

@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Iterable
-from pathlib import Path
 
 import click
 import pyarrow as pa
@@ -13,6 +12,7 @@ from rich.console import Console
 
 from weft.commands.homes import find_home, home_of_answers_option
 from weft.engine.textrows import csv_lines, json_lines
+from weft.log.paths import AnyPath
 from weft.results import Dataset, Tail, find, knows, last, tables, total
 from weft.terminal.rows import rich_table
 
@@ -41,7 +41,7 @@ LOOK = 0.5  # seconds between looks for new answers
     help="Of an older version of the query.  [default: the newest]",
 )
 def command(
-    query: str, home: Path | None, rows: int | None, follow: bool, form: str, version: int | None
+    query: str, home: AnyPath | None, rows: int | None, follow: bool, form: str, version: int | None
 ) -> None:
     """Show the answers of a query, oldest window first.
 

@@ -9,6 +9,7 @@ import click
 
 from weft.cli import CANNOT_RUN
 from weft.commands.options import (
+    Directory,
     Interval,
     conf_option,
     home_beside,
@@ -18,6 +19,7 @@ from weft.commands.options import (
     read,
 )
 from weft.engine.placement import AUTO, PLACEMENTS
+from weft.log.paths import AnyPath
 from weft.session import Session
 from weft.terminal.live import Live
 from weft.terminal.pace import troubles
@@ -49,6 +51,13 @@ from weft.terminal.progress import Interrupts, Plain, Progress, Ran, Silent, fol
     type=click.IntRange(min=1),
     help="On executors: in how many parts.  [default: as many as tasks run at once]",
 )
+@click.option(
+    "--checkpoint",
+    type=Directory(),
+    metavar="DIR",
+    help="Where Spark's own checkpoints go, a directory or a URL; given once, at the first start.  "
+    "[default: in the home]",
+)
 @master_option
 @conf_option
 @click.option(
@@ -58,12 +67,13 @@ from weft.terminal.progress import Interrupts, Plain, Progress, Ran, Silent, fol
 )
 def command(
     program: Path,
-    home: Path | None,
+    home: AnyPath | None,
     once: bool,
     drain: bool,
     trigger: str | None,
     placement: str,
     buckets: int | None,
+    checkpoint: AnyPath | None,
     master: str | None,
     conf: dict[str, str],
     progress: str | None,
@@ -87,6 +97,7 @@ def command(
         Interrupts() as interrupts,
         Session(
             home=home or home_beside(program),
+            checkpoint=checkpoint,
             master=master,
             conf=conf,
             placement=placement,

@@ -6,7 +6,6 @@ import json
 import sys
 import time
 from dataclasses import asdict
-from pathlib import Path
 
 import click
 from rich.console import Console
@@ -14,6 +13,7 @@ from rich.console import Console
 from weft.commands.homes import find_home, home_of_answers_option
 from weft.engine.status import QueryStatus, Status
 from weft.errors import RunError, nearest
+from weft.log.paths import AnyPath
 from weft.terminal.report import as_text, read_status, report
 
 
@@ -21,7 +21,7 @@ from weft.terminal.report import as_text, read_status, report
 @click.argument("queries", nargs=-1, metavar="[QUERY]...")
 @home_of_answers_option
 @click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
-def command(queries: tuple[str, ...], home: Path | None, form: str) -> None:
+def command(queries: tuple[str, ...], home: AnyPath | None, form: str) -> None:
     """Show where a program and its queries stand, the next window of each, and what it waits for.
 
     Reads what the running program reports about once a second; of one that has ended, its last report.

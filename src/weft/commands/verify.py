@@ -8,6 +8,7 @@ import click
 
 from weft.cli import CANNOT_RUN, DIFFERENT
 from weft.commands.options import conf_option, home_beside, home_option, master_option, program_argument, read
+from weft.log.paths import AnyPath
 from weft.session import Session
 from weft.terminal.figures import many
 
@@ -21,7 +22,7 @@ _SHOWN = 10  # differences shown of each query
 @master_option
 @conf_option
 def command(
-    program: Path, queries: tuple[str, ...], home: Path | None, master: str | None, conf: dict[str, str]
+    program: Path, queries: tuple[str, ...], home: AnyPath | None, master: str | None, conf: dict[str, str]
 ) -> None:
     """Recompute answers from exactly the committed input, by plain Spark batch SQL, and compare.
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -24,6 +23,7 @@ from weft.lang.statements import WindowSpec
 from weft.log.bundle import Bundle, joined
 from weft.log.home import Home
 from weft.log.ingest import IngestRecord
+from weft.log.paths import AnyPath
 from weft.log.snapshots import Snapshot
 from weft.share.nodes import StreamPlan
 from weft.times import BEGINNING, Instant
@@ -140,7 +140,7 @@ class Bucketed:
         return {name: bundle.load(self._answers, name) for name in bundle.tables}
 
     @property
-    def _answers(self) -> Path:
+    def _answers(self) -> AnyPath:
         return self._place.home.path / "answers"
 
     def closes(self, reach: Reach, first: Instant | None) -> bool:

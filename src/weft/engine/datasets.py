@@ -11,27 +11,29 @@ from pathlib import Path
 
 from weft.errors import RunError
 from weft.log.durable import (
-    fault,
+    entries,
     make_directory,
     read_record,
     record_chunks,
+    replace_from,
     sync_directory,
-    write_staged,
     writing,
 )
+from weft.log.paths import AnyPath
+from weft.log.remote import RemotePath
 
 MARKER = ".weft-sink.json"
 
 _PART = re.compile(r"part-(\d{12})\.(?:parquet|json|csv)(?:\.gz)?")
 
 
-def parts(directory: Path) -> dict[int, str]:
+def parts(directory: AnyPath) -> dict[int, str]:
     """The files of a dataset by their first step."""
-    matches = (_PART.fullmatch(entry.name) for entry in directory.iterdir())
+    matches = (_PART.fullmatch(name) for name in entries(directory))
     return {int(match[1]): match[0] for match in matches if match}
 
 
-def take_dataset(directory: Path, owner: Mapping[str, str], known: bool) -> None:
+def take_dataset(directory: AnyPath, owner: Mapping[str, str], known: bool) -> None:
     """Make a directory the dataset of `owner`; refuse one that is another's.
 
     One that is not marked and holds files is refused too, unless it is `known` to have been ours. Nothing
@@ -39,7 +41,10 @@ def take_dataset(directory: Path, owner: Mapping[str, str], known: bool) -> None
     """
     marker = directory / MARKER
     with writing(directory):
-        directory.mkdir(parents=True, exist_ok=True)
+        if isinstance(directory, RemotePath):
+            directory.make_directory()
+        else:
+            directory.mkdir(parents=True, exist_ok=True)
         if not marker.exists():
             if not known:
                 _refuse_visible(directory)
@@ -47,23 +52,19 @@ def take_dataset(directory: Path, owner: Mapping[str, str], known: bool) -> None
     _refuse_other(directory, owner)
 
 
-def refuse_taken(directory: Path, owner: Mapping[str, str], known: bool) -> None:
+def refuse_taken(directory: AnyPath, owner: Mapping[str, str], known: bool) -> None:
     """Refuse what `take_dataset` would refuse, and touch nothing."""
     if (directory / MARKER).exists():
         _refuse_other(directory, owner)
-    elif directory.exists() and not known:
+    elif not known:
         _refuse_visible(directory)
 
 
-def _mark(directory: Path, owner: Mapping[str, str]) -> None:
-    staged = directory / f"{MARKER}.{secrets.token_hex(4)}.tmp"
-    fault("sink.marker.before")
-    write_staged(staged, record_chunks(owner), "sink.marker", sync=False)
-    os.replace(staged, directory / MARKER)
-    fault("sink.marker.after")
+def _mark(directory: AnyPath, owner: Mapping[str, str]) -> None:
+    replace_from(directory, directory / MARKER, record_chunks(owner), "sink.marker", sync=False)
 
 
-def _refuse_other(directory: Path, owner: Mapping[str, str]) -> None:
+def _refuse_other(directory: AnyPath, owner: Mapping[str, str]) -> None:
     found = read_record(directory / MARKER)
     if found != owner:
         whose = "this program" if found.get("home") == owner["home"] else "another program"
@@ -74,14 +75,16 @@ def _refuse_other(directory: Path, owner: Mapping[str, str]) -> None:
         )
 
 
-def sync_way(directory: Path) -> None:
+def sync_way(directory: AnyPath) -> None:
     """Make the way to a dataset durable."""
+    if isinstance(directory, RemotePath):
+        return
     for path in (directory.parent, directory.parent.parent):
         sync_directory(path)
 
 
-def _refuse_visible(directory: Path) -> None:
-    visible = [entry.name for entry in directory.iterdir() if not entry.name.startswith((".", "_"))]
+def _refuse_visible(directory: AnyPath) -> None:
+    visible = [name for name in entries(directory) if not name.startswith((".", "_"))]
     if visible:
         raise RunError(
             "dataset-not-empty",
@@ -90,10 +93,12 @@ def _refuse_visible(directory: Path) -> None:
         )
 
 
-def staging_for(directory: Path, preferred: Path) -> Path:
+def staging_for(directory: AnyPath, preferred: AnyPath) -> AnyPath:
     """A directory from which a rename reaches the dataset: the preferred one, else one beside the dataset."""
+    if isinstance(directory, RemotePath):
+        return directory
     beside = directory.parent / f".{directory.name}.weft-staging"
-    for candidate in (preferred, beside):
+    for candidate in (preferred, beside) if isinstance(preferred, Path) else (beside,):
         with suppress(OSError):
             candidate.mkdir(exist_ok=True)
             if _can_rename(candidate, directory):

@@ -39,7 +39,7 @@ ANSWERS, UNSHAPED, FAILED = "answers:", "unshaped:", "failed:"  # begin the name
 class Errand:
     """One step of one stream, the same for all of its buckets."""
 
-    home: str
+    home: str  # a path, or a URL
     run: str  # names this run of the program: what is cached belongs to it alone
     stream: str
     buckets: int
@@ -102,7 +102,7 @@ class Crew(Protocol):
 def run(errand: Errand, plan: StreamPlan, bucket: int, cache: Cache) -> Told:
     """Do the part of a bucket."""
     home, share = Home.look(errand.home), Share(bucket, errand.buckets)
-    log = IngestLog(home, errand.stream)
+    log = IngestLog(home, errand.stream, listed=False)
     state = StreamState(plan, errand.floors)
     state.reach = errand.before
     cached = cache.take(errand, bucket)
@@ -176,9 +176,7 @@ def _fold(state: StreamState, log: IngestLog, share: Share, after: int, upto: in
     """Take in the batches past `after`; gives the rows that came too late, by query."""
     late: Counter[str] = Counter()
     for number in range(after + 1, upto + 1):
-        record = log.find(number)
-        assert record is not None
-        late.update(_fold_one(state, log, record, share))
+        late.update(_fold_one(state, log, log.read(number), share))
     return dict(late)
 
 

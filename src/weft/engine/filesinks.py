@@ -18,10 +18,9 @@ from __future__ import annotations
 
 import os
 import re
-import secrets
 import time
 from collections.abc import Callable, Mapping
-from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -36,18 +35,22 @@ from weft.engine.textrows import csv_lines, json_lines
 from weft.log.durable import (
     checksum,
     damaged,
+    entries,
     fault,
-    read_record,
+    find_record,
     record_chunks,
-    sync_directory,
+    remove,
+    replace_from,
     write_file,
     write_new,
-    write_staged,
     writing,
 )
 from weft.log.home import Home, file_name
+from weft.log.paths import AnyPath, locate
+from weft.log.remote import RemotePath
 from weft.times import Duration, Instant
 
+_FLUSH_ELSEWHERE = 10.0  # seconds: each one sends the whole tail, and object stores charge by the request
 _SOONEST_ROLL = 0.4  # of the time after which a file is closed: a large one is closed then
 
 
@@ -56,7 +59,7 @@ class FileSink:
 
     def __init__(
         self,
-        directory: str | Path,
+        directory: str | AnyPath,
         format: str = "parquet",
         options: Mapping[str, str] | None = None,
         *,
@@ -64,9 +67,11 @@ class FileSink:
         watermark: Callable[[], Instant | None] = lambda: None,
         wall: Callable[[], float] = time.time,
     ) -> None:
-        self.directory = Path(directory).absolute()
-        self.resolved = os.path.realpath(self.directory)
+        self.directory = locate(directory).absolute()
+        self.resolved = _resolved(self.directory)
         self.options: FileOptions = file_options(format, options or {})
+        if isinstance(self.directory, RemotePath) and "flush" not in map(str.lower, options or {}):
+            self.options = replace(self.options, flush=_FLUSH_ELSEWHERE)
         self._retain = retain
         self._watermark = watermark
         self._wall = wall
@@ -80,7 +85,8 @@ class FileSink:
         """
         self._home, self._key = home, key
         self._position_path = home.directory("delivery") / f"{file_name(key)}.json"
-        known = self._position_path.exists()
+        found = find_record(self._position_path)
+        known = found is not None
         self._owner = {"home": home.id, "key": key}
         take_dataset(self.directory, self._owner, known)
         if not known and parts(self.directory):
@@ -88,7 +94,7 @@ class FileSink:
         self._staging = staging_for(self.directory, home.directory("staging"))
         self._flush_at = now + phase * self.options.flush
         self._seal_at = now + (1 + phase) * self.options.seal_every
-        body = read_record(self._position_path) if known else _new_position(first)
+        body = _new_position(first) if found is None else found
         self.missed: list[list[int]] = body["missed"]
         self._closed: list[list[Any]] = body["closed"]  # name and newest window end, where there is a limit
         self._resume(body)
@@ -157,8 +163,7 @@ class FileSink:
         write_file(self._position_path, record_chunks(body), "sink.position")
         self._is_named = True
         if self._sealed is not None and self._sealed != sealed:
-            with suppress(OSError):
-                (self._position_path.parent / self._sealed[0]).unlink()
+            remove(self._position_path.parent, [self._sealed[0]])
         self._sealed = sealed
 
     # -- rows come in and become visible
@@ -273,29 +278,19 @@ class FileSink:
         if not self._is_named:
             self._save_position(self.first, self.durable, self._opened, None)
         chunks = self._tail.chunks()
-        staged = self._staging / f"{secrets.token_hex(6)}.staged"
-        path = self.directory / self._part_name()
-        fault("sink.tail.before")
-        if not self.directory.exists():
+        if isinstance(self.directory, Path) and not self.directory.exists():
             take_dataset(self.directory, self._owner, known=True)
             self._is_way_synced = False
-        with writing(path):
-            try:
-                write_staged(staged, chunks, "sink.tail", sync)
-                os.replace(staged, path)
-            finally:
-                with suppress(FileNotFoundError):
-                    staged.unlink()
-            self.flushed, self._is_seen = self.position, True
-            if sync:
-                sync_directory(self.directory)
-                self._sync_way()
-        fault("sink.tail.after")
+        replace_from(self._staging, self.directory / self._part_name(), chunks, "sink.tail", sync)
+        self.flushed, self._is_seen = self.position, True
+        if sync:
+            self._sync_way()
         return sum(map(len, chunks))
 
     def _sync_way(self) -> None:
         if not self._is_way_synced:
-            sync_way(self.directory)
+            with writing(self.directory):
+                sync_way(self.directory)
             self._is_way_synced = True
 
     def _part_name(self) -> str:
@@ -304,10 +299,10 @@ class FileSink:
     def _drop_strays(self) -> None:
         """Delete what a crash left of sealing."""
         stray = re.compile(re.escape(file_name(self._key)) + r"-\d{12}\.tail")
-        for entry in self._position_path.parent.iterdir():
-            if stray.fullmatch(entry.name) and (self._sealed is None or entry.name != self._sealed[0]):
-                with suppress(OSError):
-                    entry.unlink()
+        directory, kept = self._position_path.parent, self._sealed and self._sealed[0]
+        remove(directory, [name for name in entries(directory) if stray.fullmatch(name) and name != kept])
+        if isinstance(self.directory, RemotePath):  # there is no staging directory to be cleared
+            remove(self.directory, [name for name in entries(self.directory) if name.endswith(".tmp")])
 
     # -- old answers go
 
@@ -358,7 +353,7 @@ def _new_tail(options: FileOptions) -> Tail:
             )
 
 
-def _read_sealed(path: Path, length: int, check: str) -> bytes:
+def _read_sealed(path: AnyPath, length: int, check: str) -> bytes:
     try:
         data = path.read_bytes()
     except OSError as error:
@@ -377,6 +372,11 @@ def _newest_end(table: Any) -> Instant | None:
     return int(newest.value) if newest.is_valid else None
 
 
-def _newest_in_file(path: Path) -> Instant | None:
-    names = pq.read_schema(path).names
-    return _newest_end(pq.read_table(path, columns=["window_end"])) if "window_end" in names else None
+def _newest_in_file(path: AnyPath) -> Instant | None:
+    file = pq.ParquetFile(path if isinstance(path, Path) else pa.BufferReader(path.read_bytes()))
+    return _newest_end(file.read(["window_end"])) if "window_end" in file.schema_arrow.names else None
+
+
+def _resolved(directory: AnyPath) -> str:
+    """The same for the same directory, and a path also where it is a URL."""
+    return os.path.realpath(directory) if isinstance(directory, Path) else f"/{Path(str(directory))}"

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from pathlib import Path
 
 import pyarrow as pa
 
@@ -19,6 +18,7 @@ from weft.engine.batch import STANDING
 from weft.engine.buckets import split
 from weft.engine.rowcells import row_cells, row_standing
 from weft.log.bundle import Bundle, write_bundle
+from weft.log.paths import locate
 from weft.share.nodes import StreamPlan
 from weft.share.rowcolumns import key_layout
 from weft.times import Instant
@@ -30,7 +30,7 @@ _AT_ONCE = 1_000_000  # rows that are aggregated together: bounds the memory of 
 class Order:
     """What is to be done with the rows of a batch."""
 
-    directory: str  # of the ingest log of its stream
+    directory: str  # of the ingest log of its stream: a path, or a URL
     stem: str
     buckets: int
     watermark: Instant | None
@@ -49,7 +49,7 @@ def write_cells(batches: Iterable[pa.RecordBatch], order: Order, plan: StreamPla
     for rows, table in make_cells(batches, plan, order.watermark):
         tables = split(ingest.cells(table), ingest.describe(plan, key_layout(plan)), order.buckets)
         tables |= {f"{STANDING}{name}": found for name, found in row_standing(rows, plan).items()}
-        bundle = write_bundle(Path(order.directory), order.stem, tables, "ingest.data")
+        bundle = write_bundle(locate(order.directory), order.stem, tables, "ingest.data")
         yield Written(bundle, ingest.totals(table))
 
 

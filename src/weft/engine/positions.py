@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import asdict, dataclass
 
-from weft.log.durable import read_record, record_chunks, write_file
+from weft.log.durable import find_record, record_chunks, write_file
 from weft.log.home import Home
 
 
@@ -27,7 +27,7 @@ class Positions:
     def __init__(self, home: Home) -> None:
         self._home = home
         self._path = home.directory("delivery") / "writers.json"
-        body = read_record(self._path)["sinks"] if self._path.exists() else {}
+        body = (find_record(self._path) or {"sinks": {}})["sinks"]
         self._noted = {key: Position(**position) for key, position in body.items()}
         self._saved = dict(self._noted)
 

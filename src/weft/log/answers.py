@@ -12,13 +12,13 @@ from __future__ import annotations
 import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from weft.log.bundle import Bundle
 from weft.log.common import nbytes
 from weft.log.durable import damaged
 from weft.log.home import Home
+from weft.log.paths import AnyPath
 from weft.log.series import Record, Series
 
 
@@ -77,7 +77,7 @@ class AnswerLog:
         """How the names of the files of a step begin."""
         return self._steps.stem(step)
 
-    def path_of(self, step: int) -> Path:
+    def path_of(self, step: int) -> AnyPath:
         """The file of a record, there or not."""
         return self._steps.path_of(step)
 

@@ -15,13 +15,14 @@ import os
 import secrets
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 
 from weft.log.common import MANY_ROWS, common_columns, spans
 from weft.log.durable import Chunks, checksum, damaged, write_new
+from weft.log.paths import AnyPath
+from weft.log.remote import RemotePath
 
 _END_OF_STREAM = b"\xff\xff\xff\xff\x00\x00\x00\x00"
 _SAMPLE = 1 << 14  # bytes of a column that are tried
@@ -83,7 +84,7 @@ class Bundle:
     def rows(self, name: str) -> int:
         return sum(slot.rows for slot in self.tables[name])
 
-    def load(self, directory: Path, name: str) -> Any:
+    def load(self, directory: AnyPath, name: str) -> Any:
         """One table, each of its pieces checked against its length and checksum."""
         pieces = [unpack(directory / self.files[slot.file], slot) for slot in self.tables[name]]
         return pieces[0] if len(pieces) == 1 else pa.concat_tables(pieces, promote_options="default")
@@ -109,7 +110,7 @@ def joined(bundles: Iterable[Bundle]) -> Bundle:
     return Bundle(tuple(files), {name: tuple(pieces) for name, pieces in tables.items()})
 
 
-def write_bundle(directory: Path, stem: str, tables: Mapping[str, Any], point: str) -> Bundle:
+def write_bundle(directory: AnyPath, stem: str, tables: Mapping[str, Any], point: str) -> Bundle:
     """Tables durably in a file of their own, whose name begins with `stem` and is used once."""
     if not tables:
         return Bundle()
@@ -179,7 +180,7 @@ def _written_stream(table: Any) -> Any:
     return out.getvalue()
 
 
-def unpack(path: Path, slot: Slot) -> Any:
+def unpack(path: AnyPath, slot: Slot) -> Any:
     """One table of a file, checked against its index entry."""
     table = _unpack_stream(path, slot)
     for place, name, first, where in slot.common:
@@ -188,7 +189,7 @@ def unpack(path: Path, slot: Slot) -> Any:
     return table
 
 
-def _unpack_stream(path: Path, slot: Slot) -> Any:
+def _unpack_stream(path: AnyPath, slot: Slot) -> Any:
     data = _read(path, slot)
     if len(data) != slot.length:
         raise damaged(path, f"it ends at byte {slot.offset + len(data)} of {slot.offset + slot.length}")
@@ -199,8 +200,10 @@ def _unpack_stream(path: Path, slot: Slot) -> Any:
     return pa.ipc.open_stream(data).read_all()
 
 
-def _read(path: Path, slot: Slot) -> bytes:
+def _read(path: AnyPath, slot: Slot) -> bytes:
     try:
+        if isinstance(path, RemotePath):
+            return path.read_bytes(slot.offset, slot.offset + slot.length)
         handle = os.open(path, os.O_RDONLY)
     except FileNotFoundError:
         raise damaged(path, "it is missing") from None

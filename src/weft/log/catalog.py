@@ -11,11 +11,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any
 
 from weft.errors import Bug, RunError
 from weft.log.home import Home
+from weft.log.paths import AnyPath
 from weft.log.series import Series
 from weft.times import Instant
 
@@ -80,7 +80,7 @@ class Catalog:
         for record in self._series.records():
             self._apply(record.meta)
 
-    def path_of(self, number: int) -> Path:
+    def path_of(self, number: int) -> AnyPath:
         """The file of a record, there or not."""
         return self._series.path_of(number)
 
@@ -184,7 +184,12 @@ class Catalog:
         record = self._series.commit(self._series.next, {}, meta)
         self._apply(record.meta)
         if record.meta != meta:
-            self._home.check_owner()  # another owner was first
+            self._home.check_owner()
+            raise RunError(
+                "home-taken",
+                f"the owner of {self._home.path} before this one has just written to it once more",
+                help="start again: what it wrote is taken into account then",
+            )
 
     def _apply(self, meta: Mapping[str, Any]) -> None:
         if meta["kind"] == "spark-query":

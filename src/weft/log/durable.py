@@ -6,6 +6,9 @@
 
 Every such write has four *fault points*, at which a test kills the process: `before` anything is written, at
 `half` of the bytes, when all bytes are `staged` but the name is not yet there to find, and `after`.
+
+In a place elsewhere (weft.log.remote) the same holds by other means: there is nothing to sync, and a write
+counts once the store has taken it.
 """
 
 from __future__ import annotations
@@ -24,6 +27,8 @@ from pathlib import Path
 from typing import Any
 
 from weft.errors import Bug, RunError
+from weft.log.paths import AnyPath
+from weft.log.remote import RemotePath
 
 Chunks = Sequence[Any]  # bytes, memoryviews or Arrow buffers
 
@@ -88,8 +93,10 @@ def checksum(chunks: Iterable[Any]) -> str:
     return f"{value:08x}"
 
 
-def write_new(path: Path, chunks: Chunks, point: str) -> None:
+def write_new(path: AnyPath, chunks: Chunks, point: str) -> None:
     """Write a file under a name that is used once."""
+    if isinstance(path, RemotePath):
+        return _send(path, chunks, point)
     fault(f"{point}.before")
     with writing(path):
         _put(path, chunks, point)
@@ -98,8 +105,10 @@ def write_new(path: Path, chunks: Chunks, point: str) -> None:
     fault(f"{point}.after")
 
 
-def write_file(path: Path, chunks: Chunks, point: str) -> None:
+def write_file(path: AnyPath, chunks: Chunks, point: str) -> None:
     """Replace the file as a whole."""
+    if isinstance(path, RemotePath):
+        return _send(path, chunks, point)
     fault(f"{point}.before")
     with writing(path), _staged(path, chunks, point) as staged:
         os.replace(staged, path)
@@ -107,20 +116,75 @@ def write_file(path: Path, chunks: Chunks, point: str) -> None:
     fault(f"{point}.after")
 
 
-def create_once(path: Path, chunks: Chunks, point: str) -> bool:
+def create_once(path: AnyPath, chunks: Chunks, point: str) -> bool:
     """Create the file unless it exists; false if another writer was first."""
     fault(f"{point}.before")
-    with writing(path), _staged(path, chunks, point) as staged:
-        created = _link_once(staged, path)
-        sync_directory(path.parent)
+    if isinstance(path, RemotePath):
+        created = path.put_once(b"".join(chunks), lambda when: fault(f"{point}.{when}"))
+    else:
+        with writing(path), _staged(path, chunks, point) as staged:
+            created = _link_once(staged, path)
+            sync_directory(path.parent)
     fault(f"{point}.after")
     return created
 
 
-def write_staged(path: Path, chunks: Chunks, point: str, sync: bool) -> None:
-    """Write a file that is to be renamed elsewhere; without `sync` it may not survive a loss of power."""
-    _put(path, chunks, point, sync)
-    fault(f"{point}.staged")
+def replace_from(staging: AnyPath, path: AnyPath, chunks: Chunks, point: str, sync: bool) -> None:
+    """Replace the file as a whole by one staged in another directory; `sync`: and wait for the disk.
+
+    Elsewhere it is just sent, and waited for.
+    """
+    if isinstance(path, RemotePath):
+        return _send(path, chunks, point)
+    assert isinstance(staging, Path)
+    fault(f"{point}.before")
+    staged = staging / f".{secrets.token_hex(6)}.staged"
+    with writing(path):
+        try:
+            _put(staged, chunks, point, sync)
+            fault(f"{point}.staged")
+            os.replace(staged, path)
+        finally:
+            with suppress(FileNotFoundError):
+                staged.unlink()
+        if sync:
+            sync_directory(path.parent)
+    fault(f"{point}.after")
+
+
+def show(path: AnyPath, text: str) -> None:
+    """Replace a file that is there to be looked at, and is made anew all the time."""
+    if isinstance(path, RemotePath):
+        return path.put(text.encode())
+    staged = path.with_suffix(".tmp")
+    with writing(path):
+        staged.write_text(text)
+        staged.replace(path)
+
+
+def entries(directory: AnyPath) -> list[str]:
+    """The names in a directory; none if it is not there."""
+    if isinstance(directory, RemotePath):
+        return directory.names()
+    try:
+        return os.listdir(directory)
+    except (FileNotFoundError, NotADirectoryError):
+        return []
+
+
+def remove(directory: AnyPath, names: Iterable[str]) -> None:
+    """Delete files that nothing refers to, as far as that can be done: what stays is swept another time."""
+    if isinstance(directory, RemotePath):
+        return directory.remove(names)
+    for name in names:
+        with suppress(OSError):
+            (directory / name).unlink()
+
+
+def _send(path: RemotePath, chunks: Chunks, point: str) -> None:
+    fault(f"{point}.before")
+    path.put(b"".join(chunks), lambda when: fault(f"{point}.{when}"))
+    fault(f"{point}.after")
 
 
 @contextmanager
@@ -169,8 +233,10 @@ def _link_once(staged: Path, path: Path) -> bool:
     return True
 
 
-def make_directory(path: Path) -> None:
+def make_directory(path: AnyPath) -> None:
     """Make a directory and those above it, durably."""
+    if isinstance(path, RemotePath):
+        return path.make_directory()
     missing = [parent for parent in (path, *path.parents) if not parent.exists()]
     with writing(path):
         path.mkdir(parents=True, exist_ok=True)
@@ -191,7 +257,7 @@ def sync_directory(path: Path) -> None:
 
 
 @contextmanager
-def writing(path: Path) -> Iterator[None]:
+def writing(path: AnyPath) -> Iterator[None]:
     """Turn what the operating system says about a failed write into an error an operator can act on."""
     try:
         yield
@@ -199,7 +265,7 @@ def writing(path: Path) -> Iterator[None]:
         raise _write_error(path, error) from error
 
 
-def _write_error(path: Path, error: OSError) -> RunError:
+def _write_error(path: AnyPath, error: OSError) -> RunError:
     reason = error.strerror or str(error)
     if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
         return RunError(
@@ -225,22 +291,34 @@ def record_chunks(body: Mapping[str, Any]) -> Chunks:
     return [text, _CHECKSUM, checksum([text]).encode(), b'"\n}\n']
 
 
-def read_record(path: Path) -> dict[str, Any]:
+def read_record(path: AnyPath) -> dict[str, Any]:
     """The record in a file; a missing or damaged one is an error that names it."""
+    found = find_record(path)
+    if found is None:
+        raise damaged(path, "it is missing")
+    return found
+
+
+def find_record(path: AnyPath) -> dict[str, Any] | None:
+    """The record in a file; None if there is no such file, and an error if it is damaged."""
     try:
         data = path.read_bytes()
-        text, _, stored = data.rpartition(_CHECKSUM)
-        if stored == checksum([text]).encode() + b'"\n}\n':
-            return dict(json.loads(text + b"}"))
-        reason = "its checksum does not match"
     except FileNotFoundError:
-        reason = "it is missing"
+        return None
     except OSError as error:
-        reason = error.strerror or str(error)
-    raise damaged(path, reason)
+        raise damaged(path, error.strerror or str(error)) from error
+    return parse_record(path, data)
 
 
-def damaged(path: Path, reason: str) -> RunError:
+def parse_record(path: AnyPath, data: bytes) -> dict[str, Any]:
+    """The record that these bytes of a file are."""
+    text, _, stored = data.rpartition(_CHECKSUM)
+    if stored != checksum([text]).encode() + b'"\n}\n':
+        raise damaged(path, "its checksum does not match")
+    return dict(json.loads(text + b"}"))
+
+
+def damaged(path: AnyPath, reason: str) -> RunError:
     """The error for a state file that cannot be trusted."""
     return RunError(
         "damaged-state",

@@ -1,4 +1,4 @@
-"""The home of a program: the directory that holds its durable state, and who may write to it.
+"""The home of a program: the directory, here or elsewhere, that holds its state, and who may write to it.
 
     home/
       weft.json      what this is: format version, program, pinned settings
@@ -10,50 +10,56 @@
       staging/       files on their way into a dataset        checkpoints/       Spark's own
 
 The lock keeps a second process out. Should it fail to (a lock file deleted by hand, a network file system
-without locks), the generation fences the older owner: it is checked before every record.
+without locks, a place elsewhere), the generation fences the older owner: it is checked before every record.
 """
 
 from __future__ import annotations
 
-import fcntl
-import os
 import re
 import secrets
 import shutil
-import socket
-import threading
 from collections.abc import Mapping
-from contextlib import suppress
-from datetime import UTC, datetime
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
 from weft.errors import Bug, RunError
-from weft.log.durable import make_directory, read_record, record_chunks, write_file, writing
+from weft.log.durable import (
+    create_once,
+    entries,
+    find_record,
+    make_directory,
+    read_record,
+    record_chunks,
+    remove,
+    write_file,
+)
+from weft.log.owner import Ownership, RemoteOwnership, now, take
+from weft.log.paths import AnyPath, locate
+from weft.log.remote import RemotePath
 
 FORMAT = 4
-
-_open_homes: set[tuple[int, int]] = set()  # a POSIX lock does not keep its own process out
-_open_homes_lock = threading.Lock()
 
 
 class Home:
     """An open home. `Home.open` takes ownership; `Home.look` only reads, whoever runs it."""
 
-    def __init__(self, path: Path, about: dict[str, Any], ownership: _Ownership | None) -> None:
+    def __init__(
+        self, path: AnyPath, about: dict[str, Any], ownership: Ownership | RemoteOwnership | None
+    ) -> None:
         self.path = path
+        self.is_remote = isinstance(path, RemotePath)
         self._about = about
         self._ownership = ownership
 
     @classmethod
-    def open(cls, path: str | Path, program: str | None = None, *, create: bool = True) -> Home:
+    def open(cls, path: str | AnyPath, program: str | None = None, *, create: bool = True) -> Home:
         """Own the home of `program`, making it first if need be. Refused while another process owns it."""
-        path = Path(path).absolute()
+        path = locate(path).absolute()
         if not (path / "weft.json").exists():
             _refuse_foreign(path, create)
             make_directory(path)
-        ownership = _Ownership.take(path)
+        ownership = take(path)
         try:
             about = _read_about(path) if (path / "weft.json").exists() else _write_about(path, program)
             _check_program(path, about, program)
@@ -64,25 +70,32 @@ class Home:
         return cls(path, about, ownership)
 
     @classmethod
-    def check(cls, path: str | Path) -> None:
+    def check(cls, path: str | AnyPath) -> None:
         """Raise if the home cannot be had. One that is not there yet is still not there afterwards."""
-        path = Path(path).absolute()
+        path = locate(path).absolute()
         if (path / "weft.json").exists():
-            cls.open(path).close()
+            if isinstance(path, RemotePath):  # owning it would fence whoever runs it
+                _read_about(path)
+            else:
+                cls.open(path).close()
             return
         _refuse_foreign(path, create=True)
+        if isinstance(path, RemotePath):
+            path.try_out()
+            return
         missing = [above for above in (path, *path.parents) if not above.exists()]
         make_directory(path)
         for made in missing:
             made.rmdir()
 
     @classmethod
-    def look(cls, path: str | Path) -> Home:
+    def look(cls, path: str | AnyPath) -> Home:
         """The home for reading only."""
-        path = Path(path).absolute()
-        if not (path / "weft.json").exists():
+        path = locate(path).absolute()
+        about = find_record(path / "weft.json")
+        if about is None:
             raise _no_home(path)
-        return cls(path, _read_about(path), None)
+        return cls(path, _checked(path, about), None)
 
     @property
     def id(self) -> str:
@@ -114,10 +127,10 @@ class Home:
             write_file(self.path / "weft.json", record_chunks(self._about), "home.format")
         return merged
 
-    def directory(self, *parts: str) -> Path:
+    def directory(self, *parts: str) -> AnyPath:
         """A directory of the home, made if it is not there and the home is ours."""
         path = self.path.joinpath(*(file_name(part) for part in parts))
-        if self.owned and not path.exists():
+        if self.owned and (self.is_remote or not path.exists()):
             make_directory(path)
         return path
 
@@ -140,119 +153,23 @@ class Home:
         self.close()
 
 
-class _Ownership:
-    """The lock of a home and the number of this owner."""
-
-    def __init__(self, path: Path, lock: int, identity: tuple[int, int], generation: int) -> None:
-        self.path = path
-        self.generation = generation
-        self._lock: int | None = lock
-        self._identity = identity
-        # Holding it open keeps its inode from being used again: another inode there is another owner.
-        self._owner_file = os.open(path / "owner.json", os.O_RDONLY)
-
-    @classmethod
-    def take(cls, path: Path) -> _Ownership:
-        with writing(path / "owner.lock"):
-            status = path.stat()
-            identity = (status.st_dev, status.st_ino)
-            with _open_homes_lock:
-                if identity in _open_homes:
-                    raise _in_use(path)
-                lock = _lock(path)
-                _open_homes.add(identity)
-        try:
-            generation = _next_generation(path)
-            write_file(path / "owner.json", record_chunks(_owner(generation)), "home.owner")
-            return cls(path, lock, identity, generation)
-        except BaseException:
-            _unlock(lock, identity)
-            raise
-
-    def check(self) -> None:
-        if self._lock is None:
-            raise Bug("home-closed", f"{self.path} has been closed")
-        try:
-            current, mine = os.stat(self.path / "owner.json"), os.fstat(self._owner_file)
-            if (current.st_dev, current.st_ino) == (mine.st_dev, mine.st_ino):
-                return
-        except FileNotFoundError:
-            pass
-        raise RunError(
-            "home-taken",
-            f"{self.path} has been taken over by another process",
-            because=_describe_owner(self.path),
-            help="this process stops writing; make sure that only one process runs the program",
-        )
-
-    def give_up(self) -> None:
-        if self._lock is not None:
-            _unlock(self._lock, self._identity)
-            os.close(self._owner_file)
-            self._lock = None
-
-
-def _lock(path: Path) -> int:
-    # A POSIX lock: not inherited by children, so that none of them can keep it after this process has died.
-    # It is lost as soon as this process closes any handle of that file; nothing else may open owner.lock.
-    handle = os.open(path / "owner.lock", os.O_RDWR | os.O_CREAT, 0o644)
-    try:
-        fcntl.lockf(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        os.close(handle)
-        raise _in_use(path) from None
-    return handle
-
-
-def _unlock(handle: int, identity: tuple[int, int]) -> None:
-    with _open_homes_lock:
-        os.close(handle)
-        _open_homes.discard(identity)
-
-
-def _in_use(path: Path) -> RunError:
-    return RunError(
-        "home-in-use",
-        f"{path} is in use by another process",
-        because=_describe_owner(path),
-        help="stop that one first, or choose another home with --home",
-    )
-
-
-def _describe_owner(path: Path) -> str:
-    try:
-        owner = read_record(path / "owner.json")
-        return f"pid {owner['pid']} on {owner['host']}, since {owner['since']}"
-    except (RunError, KeyError):
-        return ""
-
-
-def _next_generation(path: Path) -> int:
-    return int(read_record(path / "owner.json")["generation"]) + 1 if (path / "owner.json").exists() else 1
-
-
-def _owner(generation: int) -> dict[str, Any]:
-    return {"generation": generation, "pid": os.getpid(), "host": socket.gethostname(), "since": _now()}
-
-
-def _now() -> str:
-    return datetime.now(UTC).isoformat(timespec="seconds")
-
-
-def _write_about(path: Path, program: str | None) -> dict[str, Any]:
+def _write_about(path: AnyPath, program: str | None) -> dict[str, Any]:
     about: dict[str, Any] = {
         "format": FORMAT,
         "id": secrets.token_hex(8),
         "program": program or path.name,
-        "created": _now(),
+        "created": now(),
         "settings": {},
     }
-    write_file(path / "weft.json", record_chunks(about), "home.format")
-    return about
+    created = create_once(path / "weft.json", record_chunks(about), "home.format")
+    return about if created else _read_about(path)  # elsewhere, two may start at once
 
 
-def _read_about(path: Path) -> dict[str, Any]:
-    about = read_record(path / "weft.json")
+def _read_about(path: AnyPath) -> dict[str, Any]:
+    return _checked(path, read_record(path / "weft.json"))
+
+
+def _checked(path: AnyPath, about: dict[str, Any]) -> dict[str, Any]:
     if about.get("format") != FORMAT:
         raise RunError(
             "home-of-other-version",
@@ -262,7 +179,7 @@ def _read_about(path: Path) -> dict[str, Any]:
     return about
 
 
-def _check_program(path: Path, about: Mapping[str, Any], program: str | None) -> None:
+def _check_program(path: AnyPath, about: Mapping[str, Any], program: str | None) -> None:
     if program is not None and about["program"] != program:
         raise RunError(
             "home-of-other-program",
@@ -271,18 +188,16 @@ def _check_program(path: Path, about: Mapping[str, Any], program: str | None) ->
         )
 
 
-def _refuse_foreign(path: Path, create: bool) -> None:
+def _refuse_foreign(path: AnyPath, create: bool) -> None:
     """Refuse a place that is not a home and cannot become one."""
     if not create:
         raise _no_home(path)
-    if path.exists() and not path.is_dir():
+    if isinstance(path, Path) and path.exists() and not path.is_dir():
         raise RunError(
             "not-a-home", f"{path} is a file, not a directory", help="choose another home with --home"
         )
     ours = {"owner.lock", "owner.json"}  # left by a start that died before it had written weft.json
-    if path.exists() and any(
-        entry.name not in ours and not entry.name.endswith(".tmp") for entry in path.iterdir()
-    ):
+    if any(name not in ours and not name.endswith(".tmp") for name in entries(path)):
         raise RunError(
             "not-a-home",
             f"{path} holds other files and no weft.json",
@@ -290,7 +205,7 @@ def _refuse_foreign(path: Path, create: bool) -> None:
         )
 
 
-def _no_home(path: Path) -> RunError:
+def _no_home(path: AnyPath) -> RunError:
     return RunError(
         "no-home",
         f"{path} is not the home of a weft program",
@@ -298,12 +213,12 @@ def _no_home(path: Path) -> RunError:
     )
 
 
-def _clear_staging(path: Path) -> None:
+def _clear_staging(path: AnyPath) -> None:
     """Drop what a crash left on its way; whatever it was to become is made again."""
-    for entry in (*path.glob("*.tmp"), *path.glob("delivery/*.tmp")):
-        with suppress(OSError):
-            entry.unlink()
-    shutil.rmtree(path / "staging", ignore_errors=True)
+    for directory in (path, path / "delivery"):
+        remove(directory, [name for name in entries(directory) if name.endswith(".tmp")])
+    if isinstance(path, Path):
+        shutil.rmtree(path / "staging", ignore_errors=True)
 
 
 def file_name(name: str) -> str:

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from weft.errors import RunError
 from weft.log.bundle import Bundle
 from weft.log.home import Home
+from weft.log.paths import AnyPath
 from weft.log.series import Record, Series
 
 _ORIGIN = ("spark", "offsets")  # parts of `meta` that a replay must repeat
@@ -33,9 +33,10 @@ class IngestRecord(Record):
 class IngestLog:
     """One per stream. `meta` is JSON: epoch, greatest time, counts, Spark's query id `spark`."""
 
-    def __init__(self, home: Home, stream: str) -> None:
+    def __init__(self, home: Home, stream: str, *, listed: bool = True) -> None:
+        """Not `listed`, it is only good for `read` and `load`, and asks for nothing else."""
         self.stream = stream
-        self._series = Series(home, "ingest", stream, area="ingest")
+        self._series = Series(home, "ingest", stream, area="ingest", listed=listed)
 
     @property
     def first(self) -> int:
@@ -52,14 +53,14 @@ class IngestLog:
         return self._typed(self._series.last) if self._series.last is not None else None
 
     @property
-    def directory(self) -> Path:
+    def directory(self) -> AnyPath:
         return self._series.directory
 
     def stem(self, batch: int) -> str:
         """How the names of the files of a batch begin."""
         return self._series.stem(batch)
 
-    def path_of(self, batch: int) -> Path:
+    def path_of(self, batch: int) -> AnyPath:
         """The file of a record, there or not."""
         return self._series.path_of(batch)
 
@@ -74,6 +75,10 @@ class IngestLog:
             return None
         self._check_origin(record, meta or {})
         return self._typed(record)
+
+    def read(self, batch: int) -> IngestRecord:
+        """The record of a batch that is known to be there."""
+        return self._typed(self._series.read(batch))
 
     def commit(
         self, batch: int, tables: Mapping[str, Any], meta: Mapping[str, Any], written: Sequence[Bundle] = ()

@@ -13,16 +13,28 @@ from __future__ import annotations
 
 import re
 import threading
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 from weft.errors import RunError
 from weft.log.bundle import Bundle, Pieces, joined, write_bundle
-from weft.log.durable import create_once, damaged, fault, read_record, record_chunks, write_file
+from weft.log.durable import (
+    create_once,
+    damaged,
+    entries,
+    fault,
+    find_record,
+    parse_record,
+    read_record,
+    record_chunks,
+    remove,
+    write_file,
+)
 from weft.log.home import Home
+from weft.log.paths import AnyPath
+from weft.log.remote import RemotePath
 
 _RECORD = re.compile(r"(\d{12})\.json")
 
@@ -48,7 +60,10 @@ class Series:
     that is missing without being expired is noticed, at the old end as in the middle.
     """
 
-    def __init__(self, home: Home, *directory: str, area: str, kind: str = "record") -> None:
+    def __init__(
+        self, home: Home, *directory: str, area: str, kind: str = "record", listed: bool = True
+    ) -> None:
+        """Without being `listed` it only reads what it is asked for by number."""
         self.home = home
         self.directory = home.directory(*directory)
         self._area = area  # with `kind`, the names of its fault points
@@ -56,7 +71,8 @@ class Series:
         self._lock = threading.RLock()
         self._cache: dict[int, Record] = {}
         self._numbers: range = range(0)
-        self.refresh()
+        if listed:
+            self.refresh()
         if home.owned:
             self._sweep()
 
@@ -79,15 +95,11 @@ class Series:
         return numbers, missing
 
     def _find_numbers(self) -> list[int]:
-        if not self.directory.exists():
-            return []
-        return [
-            int(match[1]) for entry in self.directory.iterdir() if (match := _RECORD.fullmatch(entry.name))
-        ]
+        return [int(match[1]) for name in entries(self.directory) if (match := _RECORD.fullmatch(name))]
 
     def _read_expired(self) -> int:
-        path = self.directory / "expired.json"
-        return int(read_record(path)["upto"]) if path.exists() else -1
+        found = find_record(self.directory / "expired.json")
+        return -1 if found is None else int(found["upto"])
 
     @property
     def first(self) -> int:
@@ -105,23 +117,41 @@ class Series:
         """Whether every record past `after` is still there."""
         return self.first <= after + 1
 
-    def path_of(self, number: int) -> Path:
+    def path_of(self, number: int) -> AnyPath:
         return self.directory / f"{number:012d}.json"
 
     def find(self, number: int) -> Record | None:
         with self._lock:
             return self._read(number) if number in self._numbers else None
 
+    def read(self, number: int) -> Record:
+        """A record that is there; an error that names it if it is not."""
+        with self._lock:
+            return self._read(number)
+
     def records(self, after: int = -1) -> list[Record]:
         """The records still there with a number past `after`, oldest first."""
         with self._lock:
             numbers = self._numbers[max(0, after + 1 - self._numbers.start) :]
+            self._fetch(numbers)
             return [self._read(number) for number in numbers]
 
     @property
     def last(self) -> Record | None:
         with self._lock:
             return self._read(self._numbers[-1]) if self._numbers else None
+
+    def _fetch(self, numbers: Sequence[int]) -> None:
+        """Where every read is a request, make one of many; what fails is found, and named, one by one."""
+        missing = [number for number in numbers if number not in self._cache]
+        if not isinstance(self.directory, RemotePath) or len(missing) < 2:
+            return
+        paths = [self.path_of(number) for number in missing]
+        with suppress(FileNotFoundError):
+            for number, path, data in zip(
+                missing, paths, self.directory.read_many([path.name for path in paths])
+            ):
+                self._cache[number] = _from_json(parse_record(path, data))
 
     def _read(self, number: int) -> Record:
         if number not in self._cache:
@@ -144,11 +174,12 @@ class Series:
         try:
             published = self._publish(Record(number, dict(meta), data, self.home.generation))
         except BaseException:
-            if not self.path_of(number).exists():  # the disk may be full: leave nothing behind
-                self._unlink(data.files)
+            # The disk may be full: leave nothing behind. Elsewhere a record that failed may yet come through.
+            if not self.home.is_remote and not self.path_of(number).exists():
+                remove(self.directory, data.files)
             raise
         if published.data.files != data.files:
-            self._unlink(data.files)
+            remove(self.directory, data.files)
         return published
 
     def stem(self, number: int) -> str:
@@ -195,38 +226,35 @@ class Series:
         return len(gone)
 
     def _delete_expired(self) -> None:
-        names = [entry.name for entry in self.directory.iterdir()]
+        names = entries(self.directory)
         gone = [name for name in names if name[:12].isdigit() and int(name[:12]) < self.first]
         if not gone:
             return
         fault(f"{self._area}.delete.before")
-        self._unlink(name for name in gone if name.endswith(".json"))
+        remove(self.directory, [name for name in gone if name.endswith(".json")])
         fault(f"{self._area}.delete.half")
-        self._unlink(gone)
+        remove(self.directory, [name for name in gone if not name.endswith(".json")])
         fault(f"{self._area}.delete.after")
 
     def _sweep(self) -> None:
         """Delete what a crash left behind; done before the first write, which would look just like it."""
         self._delete_expired()
         data: dict[int, list[str]] = {}
-        for entry in self.directory.iterdir():
-            if entry.name.endswith(".arrow"):
-                data.setdefault(int(entry.name[:12]), []).append(entry.name)
-            elif entry.name.endswith(".tmp"):
-                self._unlink([entry.name])
-        for number, names in data.items():
-            self._unlink(name for name in names if self._is_stray(number, name, len(names)))
+        names = entries(self.directory)
+        for name in names:
+            if name.endswith(".arrow"):
+                data.setdefault(int(name[:12]), []).append(name)
+        stray = [name for name in names if name.endswith(".tmp")]
+        for number, found in data.items():
+            stray += [name for name in found if self._is_stray(number, name, len(found))]
+        remove(self.directory, stray)
 
     def _is_stray(self, number: int, name: str, count: int) -> bool:
         if number not in self._numbers:
-            return True
+            # Without a lock, the owner before may be about to write the record. Its data expires in any case.
+            return not self.home.is_remote
         record = self.find(number) if count > 1 else None  # a single one is the record's: no need to read it
         return record is not None and name not in record.data.files
-
-    def _unlink(self, names: Iterable[str]) -> None:
-        for name in names:
-            with suppress(OSError):
-                (self.directory / name).unlink()
 
 
 def _to_json(record: Record) -> dict[str, Any]:

@@ -11,16 +11,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import Any
 
 from weft.errors import RunError
 from weft.log.bundle import Bundle, joined, write_bundle
 from weft.log.durable import damaged as damaged_file
-from weft.log.durable import fault, read_record, record_chunks, write_file
+from weft.log.durable import entries, fault, read_record, record_chunks, remove, write_file
 from weft.log.home import Home
+from weft.log.paths import AnyPath
 
 KEEP = 2
 
@@ -33,7 +32,7 @@ class Snapshot:
 
     step: int
     meta: Mapping[str, Any]
-    directory: Path
+    directory: AnyPath
     data: Bundle
     damaged: tuple[str, ...] = field(default=())
 
@@ -48,6 +47,7 @@ class Snapshots:
     def __init__(self, home: Home) -> None:
         self._home = home
         self._directory = home.directory("snapshots")
+        self._horizon: list[Mapping[str, Any] | None] = []  # once it is known, until the next is written
         if home.owned:
             self._prune()
 
@@ -62,6 +62,7 @@ class Snapshots:
         self._home.check_owner()
         body = {"step": step, "meta": dict(meta), **joined([own, *written]).to_json()}
         write_file(self._path(step), record_chunks(body), "snapshots.record")
+        self._horizon.clear()
         self._prune()
 
     def stem(self, step: int) -> str:
@@ -80,6 +81,8 @@ class Snapshots:
             try:
                 found = self._read(step)
             except RunError as error:
+                if error.code != "damaged-state":
+                    raise
                 damaged.append(error)
                 continue
             if not damaged or (reaches is not None and reaches(found.meta)):
@@ -98,19 +101,25 @@ class Snapshots:
 
         None while there is only one: should it be damaged, the log from its beginning stands in for it.
         """
+        if not self._horizon:
+            self._horizon.append(self._find_horizon())
+        return self._horizon[0]
+
+    def _find_horizon(self) -> Mapping[str, Any] | None:
         steps = self._steps()
         for step in steps if len(steps) >= KEEP else ():
-            with suppress(RunError):
+            try:
                 return dict(read_record(self._path(step))["meta"])
+            except RunError as error:
+                if error.code != "damaged-state":
+                    raise
         return None
 
     def _steps(self) -> list[int]:
-        if not self._directory.exists():
-            return []
-        matches = (_RECORD.fullmatch(entry.name) for entry in self._directory.iterdir())
+        matches = (_RECORD.fullmatch(name) for name in entries(self._directory))
         return sorted(int(match[1]) for match in matches if match)
 
-    def _path(self, step: int) -> Path:
+    def _path(self, step: int) -> AnyPath:
         return self._directory / f"{step:012d}.json"
 
     def open(self, step: int) -> Snapshot:
@@ -127,14 +136,9 @@ class Snapshots:
     def _prune(self) -> None:
         """Drop all but the newest few, and data that belongs to none of them."""
         kept = {f"{step:012d}" for step in self._steps()[-KEEP:]}
-        gone = [entry for entry in self._directory.iterdir() if entry.name[:12] not in kept]
+        gone = [name for name in entries(self._directory) if name[:12] not in kept]
         fault("snapshots.delete.before")
-        self._unlink(entry for entry in gone if entry.suffix == ".json")
+        remove(self._directory, [name for name in gone if name.endswith(".json")])
         fault("snapshots.delete.half")
-        self._unlink(gone)
+        remove(self._directory, [name for name in gone if not name.endswith(".json")])
         fault("snapshots.delete.after")
-
-    def _unlink(self, paths: Any) -> None:
-        for path in paths:
-            with suppress(OSError):
-                path.unlink()

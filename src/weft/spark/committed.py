@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
 
 from pyspark.sql import DataFrame, SparkSession
 
 from weft.errors import RunError
+from weft.log.durable import entries
+from weft.log.paths import AnyPath
 from weft.plan.nodes import Stream
 from weft.spark.generator import generated, generator
 from weft.spark.sources import FILES, file_schema, shaped, source_options
@@ -24,13 +25,13 @@ _CLEANED = ("archive", "delete")
 
 
 def read_committed(
-    spark: SparkSession, stream: Stream, checkpoint: str | Path, last_batch: int
+    spark: SparkSession, stream: Stream, checkpoint: AnyPath, last_batch: int
 ) -> DataFrame | None:
     """The declared columns of every row with an event time in batches up to `last_batch`.
 
     None where the source cannot be read again.
     """
-    raw = _raw(spark, stream, Path(checkpoint), last_batch)
+    raw = _raw(spark, stream, checkpoint, last_batch)
     if raw is None:
         return None
     columns = [column.name for column in stream.columns]
@@ -39,7 +40,7 @@ def read_committed(
     return rows.where(sound).selectExpr(*map(quoted, columns))
 
 
-def _raw(spark: SparkSession, stream: Stream, checkpoint: Path, last_batch: int) -> DataFrame | None:
+def _raw(spark: SparkSession, stream: Stream, checkpoint: AnyPath, last_batch: int) -> DataFrame | None:
     declared = stream.statement
     if declared.format == "generator":
         return _generated(spark, stream, checkpoint, last_batch)
@@ -60,18 +61,19 @@ def _schema(stream: Stream) -> str:
     return "value STRING" if stream.statement.format == "text" else file_schema(stream.statement)
 
 
-def _paths(checkpoint: Path, last: int) -> Iterator[str]:
+def _paths(checkpoint: AnyPath, last: int) -> Iterator[str]:
     """The files of the entries up to `last`; a compact entry repeats those before it."""
     seen = set()
-    for log in (checkpoint / "sources" / "0").glob("[0-9]*"):
-        for line in log.read_text().splitlines()[1:]:
+    logs = checkpoint / "sources" / "0"
+    for name in filter(lambda name: name[:1].isdigit(), entries(logs)):
+        for line in (logs / name).read_text().splitlines()[1:]:
             entry = json.loads(line)
             if entry["batchId"] <= last and entry["path"] not in seen:
                 seen.add(entry["path"])
                 yield unquote(entry["path"])
 
 
-def _generated(spark: SparkSession, stream: Stream, checkpoint: Path, last_batch: int) -> DataFrame:
+def _generated(spark: SparkSession, stream: Stream, checkpoint: AnyPath, last_batch: int) -> DataFrame:
     made = generator(stream.statement)
     offset = _offset(checkpoint, last_batch) if last_batch >= 0 else {"offset": 0, "timestamp": 0}
     advance = made.milliseconds_per_batch
@@ -83,7 +85,7 @@ def _generated(spark: SparkSession, stream: Stream, checkpoint: Path, last_batch
     return generated(counted, made)
 
 
-def _offset(checkpoint: Path, batch: int) -> dict[str, Any]:
+def _offset(checkpoint: AnyPath, batch: int) -> dict[str, Any]:
     """Where the one source stood after the batch: the last line of its offset file."""
     path = checkpoint / "offsets" / str(batch)
     try:

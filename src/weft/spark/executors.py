@@ -28,12 +28,15 @@ class SparkCrew:
     def __init__(self, spark: SparkSession, buckets: int | None = None) -> None:
         self._workers = Workers(spark)
         if buckets is None:
-            self._workers.check(
-                self._workers.numbered(1)
-            )  # before there are executors their cores are unknown
+            first = self._workers.numbered(1)
+            self._workers.check(first)  # before there are executors their cores are unknown
         self.buckets = buckets or max(1, spark.sparkContext.defaultParallelism)
         self._anchor = self._workers.numbered(self.buckets).persist(StorageLevel.MEMORY_AND_DISK)
         self._workers.check(self._anchor)  # which also puts the anchor in its places
+
+    def check_home(self, home: str) -> None:
+        """Refuse executors that do not see the home."""
+        self._workers.check(self._anchor, home)
 
     def run(self, errand: Errand, plan: StreamPlan) -> list[Told]:
         """Have every bucket do its part."""

@@ -20,6 +20,8 @@ from pyspark.sql import SparkSession
 
 from weft.engine.parquetfiles import Piece, pieces
 from weft.engine.rowscan import RowScan, Unsuited, compile_scan
+from weft.errors import RunError
+from weft.log.paths import AnyPath
 from weft.plan.nodes import Stream
 from weft.share.nodes import StreamPlan
 
@@ -43,7 +45,7 @@ _LISTING = {
 class FileScan:
     """The files of one stream, batch by batch, as long as they suit."""
 
-    def __init__(self, spark: SparkSession, stream: Stream, checkpoint: Path) -> None:
+    def __init__(self, spark: SparkSession, stream: Stream, checkpoint: AnyPath) -> None:
         self._checkpoint, self._stream = checkpoint, stream
         declared = stream.statement
         self._suits = (
@@ -85,7 +87,7 @@ class FileScan:
         logging.getLogger("weft").info("stream %s is read row by row: %s", self._stream.name, why)
 
 
-def batch_files(checkpoint: Path, batch: int) -> list[str]:
+def batch_files(checkpoint: AnyPath, batch: int) -> list[str]:
     """The files of a batch, as Spark has planned it."""
     try:
         before = _entry(checkpoint, batch - 1) if batch else -1
@@ -94,24 +96,28 @@ def batch_files(checkpoint: Path, batch: int) -> list[str]:
             for entry in range(before + 1, _entry(checkpoint, batch) + 1)
             for path in _files(checkpoint, entry)
         ]
-    except (OSError, ValueError, KeyError, TypeError) as error:
+    except (OSError, ValueError, KeyError, TypeError, RunError) as error:
         raise Unsuited(f"the log of its source cannot be read: {error}") from error
 
 
-def _entry(checkpoint: Path, batch: int) -> int:
+def _entry(checkpoint: AnyPath, batch: int) -> int:
     """Up to which entry of the source's log a batch goes."""
     return int(json.loads(_lines(checkpoint / "offsets" / str(batch))[-1])["logOffset"])
 
 
-def _files(checkpoint: Path, entry: int) -> Iterator[str]:
+def _files(checkpoint: AnyPath, entry: int) -> Iterator[str]:
     path = checkpoint / "sources" / "0" / str(entry)
-    for line in _lines(path if path.exists() else path.with_name(f"{entry}.compact")):
+    try:
+        lines = _lines(path)
+    except FileNotFoundError:
+        lines = _lines(path.with_name(f"{entry}.compact"))
+    for line in lines:
         about = json.loads(line)
         if about["batchId"] == entry:
             yield about["path"]
 
 
-def _lines(path: Path) -> list[str]:
+def _lines(path: AnyPath) -> list[str]:
     version, *lines = path.read_text().splitlines()
     if version != "v1":
         raise ValueError(f"{path} has version {version}")

@@ -6,7 +6,6 @@ import time
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -24,11 +23,12 @@ from weft.engine.rowscan import RowScan, Unsuited
 from weft.engine.runtime import Runtime
 from weft.errors import WeftError
 from weft.log.bundle import Bundle
+from weft.log.paths import AnyPath
 from weft.plan.nodes import Stream
 from weft.share.nodes import StreamPlan
 from weft.share.rowcolumns import key_layout
 from weft.spark.bisect import culprits
-from weft.spark.checkpoint import check_checkpoint, query_id
+from weft.spark.checkpoint import check_checkpoint, checkpoint_of, query_id
 from weft.spark.executors import SparkCrew
 from weft.spark.filescan import FileScan
 from weft.spark.level1 import bad_rows, collect, level1, small_rows, standing
@@ -65,7 +65,8 @@ class Ingest:
         self.columns: tuple[str, ...] = ()  # none: it is fed by hand
         self.error: WeftError | None = None  # what ended the query: Spark hands on only its text
         self.halted = False
-        self._checkpoint: Path | None = None
+        self._checkpoint: AnyPath | None = None
+        self._spark_id: str | None = None  # of the checkpoint
         self._files: FileScan | None = None
         self._stopping = False
         self.last_rows: int | None = None
@@ -80,9 +81,9 @@ class Ingest:
         _, plan = self.runtime.stream_plan(self.stream.name)
         assert plan is not None
         self.columns, self.error, self.halted, self._stopping = plan.columns, None, False, False
-        checkpoint = self.runtime.home.directory("checkpoints", self.stream.name)
+        checkpoint = checkpoint_of(self.runtime.home, self.stream.name)
         check_checkpoint(checkpoint, self.runtime.catalog, self.runtime.logs[self.stream.name])
-        self._checkpoint = checkpoint
+        self._checkpoint, self._spark_id = checkpoint, None
         self._files = FileScan(self.spark, self.stream, checkpoint)
         self.query = start_stream(
             self.spark, self.stream, self.columns, checkpoint, self.on_batch, trigger, once
@@ -143,7 +144,8 @@ class Ingest:
         if made is None and isinstance(crew, SparkCrew):
             made = self._by_crew(batch, number, plan, now, watermark, crew)
         made = made or self._many_rows(batch, plan, now, watermark)
-        spark_id = query_id(self._checkpoint) if self._checkpoint is not None else None
+        if self._spark_id is None and self._checkpoint is not None:
+            self._spark_id = query_id(self._checkpoint)
         return Batch(
             stream=self.stream.name,
             number=number,
@@ -153,7 +155,7 @@ class Ingest:
             plan=plan,
             standing=made.standing,
             dead=made.dead,
-            spark_id=spark_id or "",
+            spark_id=self._spark_id or "",
             now=now,
             started=started,
             buckets=0 if crew is None else crew.buckets,

@@ -25,8 +25,9 @@ from weft.errors import QueryError, RunError, WeftError
 from weft.lang.parse import parse_program
 from weft.lang.statements import CreateQuery, Sink
 from weft.log.catalog import Catalog, QueryVersion
-from weft.log.durable import read_record
+from weft.log.durable import entries, find_record
 from weft.log.home import Home, file_name
+from weft.log.paths import AnyPath, locate
 from weft.plan.nodes import Program
 from weft.share.parts import parts
 from weft.spark.sinks import spark_writer
@@ -118,7 +119,7 @@ def check_sinks(home: Home, catalog: Catalog, program: Program) -> None:
             )
 
 
-def _path(query: str, sink: Sink) -> Path:
+def _path(query: str, sink: Sink) -> AnyPath:
     path = next((value for name, value in sink.options if name.lower() == "path"), None)
     if path is None:
         raise QueryError(
@@ -127,9 +128,11 @@ def _path(query: str, sink: Sink) -> Path:
             at=sink.place,
             help=f"INTO {sink.format} OPTIONS ('path' = 'out/{query}')",
         )
-    return Path(path)
+    return locate(path)
 
 
 def _known_dead(home: Home) -> list[str]:
     """The dead letters that an earlier run has kept."""
-    return [str(read_record(marker)["key"]) for marker in sorted(home.path.glob(f"dead/*/{MARKER}"))]
+    dead = home.path / "dead"
+    found = (find_record(dead / name / MARKER) for name in sorted(entries(dead)))
+    return [str(marker["key"]) for marker in found if marker is not None]

@@ -26,6 +26,7 @@ class Placement:
         self._spark, self._asked, self._buckets = spark, asked, buckets
         self._auto = Auto(limits)
         self._crew: SparkCrew | None = None
+        self._home: str | None = None
         self._why = ""
 
     def first(self, left: int) -> Crew | None:
@@ -35,6 +36,12 @@ class Placement:
         if self._asked == AUTO and self._auto.starts_there(left):
             return self._try_to_hire(f"{left:,} cells at the last stop")
         return None
+
+    def opened(self, home: str) -> None:
+        """The home is there: whoever holds the cells must see it."""
+        self._home = home
+        if self._crew is not None:
+            self._crew.check_home(home)
 
     def review(self, runtime: Runtime) -> None:
         """After a step: move the cells if there is a reason, and the executors can take them."""
@@ -89,5 +96,8 @@ class Placement:
 
     def _hire(self) -> SparkCrew:
         if self._crew is None:
-            self._crew = SparkCrew(self._spark, self._buckets)
+            crew = SparkCrew(self._spark, self._buckets)
+            if self._home is not None:
+                crew.check_home(self._home)
+            self._crew = crew
         return self._crew

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
-from pathlib import Path
 
 from pyspark.sql import SparkSession
 
@@ -16,13 +15,15 @@ from weft.engine.runtime import Runtime
 from weft.engine.status import STATUS_FILE, Status
 from weft.lang.statements import Statement, Unread
 from weft.log.catalog import Catalog
-from weft.log.durable import writing
+from weft.log.durable import show
 from weft.log.home import Home
+from weft.log.paths import AnyPath
 from weft.optimize.pipeline import optimize_program
 from weft.plan.bind import bind_program
 from weft.plan.nodes import Program
 from weft.plan.problems import raise_all
 from weft.spark.analyze import analyze, check_sources_read
+from weft.spark.checkpoint import place_checkpoints
 from weft.spark.finish import finish
 from weft.spark.outlets import Outlets, check_sinks
 from weft.spark.placement import Placement
@@ -39,7 +40,7 @@ class Running:
     def __init__(
         self,
         spark: SparkSession,
-        home: Path,
+        home: AnyPath,
         statements: Statements,
         bound: Program | None = None,
         *,
@@ -48,6 +49,7 @@ class Running:
         drain: bool,
         placement: str = AUTO,
         buckets: int | None = None,
+        checkpoint: AnyPath | None = None,
     ) -> None:
         check_session(spark)
         self.spark = spark
@@ -58,7 +60,9 @@ class Running:
         crew = self.placement.first(_left(home))  # likewise: the executors may be unable
         self.home = Home.open(home)
         try:
+            place_checkpoints(spark, self.home, checkpoint)
             check_sinks(self.home, Catalog(self.home), self.program)
+            self.placement.opened(str(self.home.path))
             self.runtime = Runtime(self.home, self.program, lambda jobs: finish(spark, jobs), crew)
             self.delivery = Delivery(self.home, self.runtime.answers)
             self.outlets = Outlets(spark, self.runtime, self.delivery)
@@ -111,14 +115,10 @@ class Running:
         with self._reporting:
             self.outlets.open_dead(self.runtime.dead_keys())
             self.runtime.release(self.delivery.least_position())
-            path = self.home.path / STATUS_FILE
-            staged = path.with_suffix(".tmp")
-            with writing(path):
-                staged.write_text(self.status().to_json())
-                staged.replace(path)
+            show(self.home.path / STATUS_FILE, self.status().to_json())
 
 
-def _left(home: Path) -> int:
+def _left(home: AnyPath) -> int:
     """How many cells the last run had when it last reported."""
     try:
         return Status.from_json((home / STATUS_FILE).read_text()).cells

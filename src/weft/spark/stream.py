@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Sequence
-from pathlib import Path
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
+from weft.log.paths import AnyPath, hadoop_url
 from weft.plan.nodes import Stream
 from weft.spark.complaints import SPARK_ERRORS
 from weft.spark.generator import generator
@@ -21,7 +21,7 @@ def start_stream(
     spark: SparkSession,
     stream: Stream,
     columns: Sequence[str],
-    checkpoint: str | Path,
+    checkpoint: AnyPath,
     on_batch: OnBatch,
     trigger: str | None = None,
     once: bool = False,
@@ -35,7 +35,7 @@ def start_stream(
     taken = on_batch if batches is None else _before(batches, on_batch)
     writer = (
         rows.writeStream.queryName(f"weft {stream.name}")
-        .option("checkpointLocation", str(checkpoint))
+        .option("checkpointLocation", hadoop_url(checkpoint))
         .foreachBatch(taken)
     )
     if once and batches is None:

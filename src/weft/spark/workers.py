@@ -21,6 +21,7 @@ from weft.engine.mapside import Said, make_cells, say_cells
 from weft.engine.parquetfiles import Piece, read
 from weft.engine.rowscan import Unsuited, compile_scan
 from weft.errors import RunError
+from weft.log.home import Home
 from weft.share.nodes import StreamPlan
 from weft.spark.complaints import SPARK_ERRORS, workers_complaint
 from weft.spark.shipping import ship
@@ -49,10 +50,10 @@ class Workers:
         """
         return self.spark.sparkContext.parallelize(range(tasks), tasks)
 
-    def check(self, tasks: RDD[int]) -> None:
-        """Refuse workers that do not have what they need, wherever these tasks are done."""
+    def check(self, tasks: RDD[int], home: str | None = None) -> None:
+        """Refuse workers that lack what they need, or do not see the home, wherever these tasks are done."""
         try:
-            tasks.mapPartitions(_try_out).collect()
+            said = tasks.mapPartitions(partial(_try_out, home)).collect()
         except SPARK_ERRORS as error:
             raise RunError(
                 "executors-lack-weft",
@@ -61,6 +62,14 @@ class Workers:
                 help="PYSPARK_PYTHON must name, on every executor, a Python of the driver's version with "
                 "numpy and pyarrow; see docs/cluster.md, or run with --placement driver",
             ) from error
+        for each in said:
+            if isinstance(each, Refused):
+                raise RunError(
+                    "executors-lack-home",
+                    f"the executors do not see the home: {each.why}",
+                    help="they must reach it as the driver does, with the same packages and rights; "
+                    "see docs/cluster.md, or run with --placement driver",
+                )
 
     def send(self, plan: StreamPlan, *, level1: bool = False) -> Sent:
         """A plan is large, and stays for long: it is sent once, and workers read it once.
@@ -110,7 +119,7 @@ class Scanning:
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """What a task says that could not read its files."""
+    """What a task says that could not read what it was to read."""
 
     why: str
 
@@ -161,5 +170,10 @@ def by_task(tasks: Iterable[int], said: Callable[[int], Iterable[object]]) -> It
             yield Refused(str(error))
 
 
-def _try_out(tasks: Iterable[int]) -> Iterator[int]:
+def _try_out(home: str | None, tasks: Iterable[int]) -> Iterator[object]:
     yield from tasks
+    try:
+        if home is not None:
+            Home.look(home)
+    except RunError as error:
+        yield Refused(error.what)

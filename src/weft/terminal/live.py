@@ -6,13 +6,13 @@ import os
 import sys
 import tempfile
 from collections.abc import Sequence
-from pathlib import Path
 from typing import IO, Self
 
 from rich import live
 from rich.console import Console
 
 from weft.engine.status import Status
+from weft.log.paths import AnyPath
 from weft.plan.nodes import Program
 from weft.terminal.board import View, board, starting
 from weft.terminal.pace import Pace
@@ -36,7 +36,7 @@ class Live:
         self,
         title: str,
         program: Program,
-        home: Path,
+        home: AnyPath,
         shown: Sequence[str] = (),
     ) -> None:
         self._title = title

@@ -12,13 +12,13 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
-from pathlib import Path
 from types import FrameType, TracebackType
 from typing import Protocol, Self
 
 import click
 
 from weft.engine.status import Status
+from weft.log.paths import AnyPath
 from weft.terminal.figures import clock, count, many, of_day, span
 from weft.terminal.pace import Pace, Rates, Totals, lag, troubles, watermark
 from weft.terminal.report import read_status
@@ -31,7 +31,7 @@ SHOW_SCREEN = b"\x1b[?1049l\x1b[?25h"  # back from the board to the terminal as 
 class Running(Protocol):
     """What is followed: a `weft.Session`."""
 
-    home: Path
+    home: AnyPath
 
     def wait(self, timeout: float | None = None) -> bool: ...
     def status(self) -> Status: ...

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import io
-from pathlib import Path
 
 from rich.console import Console, Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
 from weft.engine.status import STATUS_FILE, QueryStatus, Status, StreamStatus
+from weft.log.paths import AnyPath
 from weft.terminal.figures import count, size, span
 from weft.times import show_instant
 
@@ -25,7 +25,7 @@ _COLOURS = {
 }
 
 
-def read_status(home: Path) -> Status | None:
+def read_status(home: AnyPath) -> Status | None:
     """What the program last reported, in this process or another; None if it never has."""
     try:
         return Status.from_json((home / STATUS_FILE).read_text())

@@ -6,15 +6,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from decimal import Decimal
-from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from weft.engine.status import Status
+from weft.log.paths import AnyPath
 from weft.plan.nodes import Program, Project, Query
-from weft.results import Dataset, last, store
+from weft.results import Dataset, last, store, version
 from weft.terminal.board import Tick
 
 READS = 6  # queries looked up at a time: reading must not slow down what it reports on
@@ -55,10 +55,12 @@ def _watched(query: Query) -> Watched:
 class Ticker:
     """Keeps a tick for each watched query, and reads a few whose files have changed whenever it is asked."""
 
-    home: Path
+    home: AnyPath
     watched: tuple[Watched, ...]
     _ticks: dict[str, Tick] = field(default_factory=dict)
-    _read: dict[str, tuple[str, int]] = field(default_factory=dict)  # the newest file and its age, as read
+    _read: dict[str, tuple[str, int]] = field(
+        default_factory=dict
+    )  # the newest file and its version, as read
     _next: int = 0
 
     def ticks(self, status: Status) -> tuple[Tick, ...]:
@@ -78,7 +80,7 @@ class Ticker:
         files = dataset.files()
         if not files:
             return False
-        newest_file = files[-1].name, files[-1].stat().st_mtime_ns
+        newest_file = files[-1].name, version(files[-1])
         if self._read.get(one.name) == newest_file:
             return False
         found = last(dataset, ROWS)

@@ -16,6 +16,7 @@ import duckdb
 import pyarrow as pa
 import pyarrow.dataset as ds
 
+from tests.stores import url
 from tests.unit.engine.crew import LocalCrew
 from weft.engine.batch import Batch
 from weft.engine.delivery import Delivery
@@ -52,11 +53,12 @@ class Bench:
     """A program on a home, fed by hand."""
 
     buckets = 0  # in how many buckets new benches hold their cells; 0: in memory here
+    store = "here"  # where new benches have their homes: one of tests.stores
 
     def __init__(self, path: Path, text: str, stream: str = STREAM) -> None:
         self.path, self.text = path, text
         crew = LocalCrew(self.buckets) if self.buckets else None
-        self.home = Home.open(path / "home")
+        self.home = Home.open(url(self.store, path / "home"))
         try:
             program = bound(stream + text)
             check_sinks(self.home, Catalog(self.home), program)

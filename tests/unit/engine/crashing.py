@@ -1,8 +1,9 @@
 """A program that is killed and started again: run as a process of its own, one child for each life.
 
-Every line on standard input is `<directory> <fault point or ->`. A child is forked from this process, which
-has all modules loaded, and lives through the program below in that directory from wherever it stood, dying at
-the fault point if it gets there; then one line says how it ended: `done` or `killed`, or what went wrong.
+Every line on standard input is `<directory> <fault point or -> <store>`. A child is forked from this
+process, which has all modules loaded, and lives through the program below in that directory, its home in that
+kind of place, from wherever it stood, dying at the fault point if it gets there; then one line says how it
+ended: `done` or `killed`, or what went wrong.
 
     batch 0 .. 5   the first program; a row that fails arrives in batch 3
     batch 6 ..     another program: three queries more, one less, one changed, one as it was; two of the new
@@ -99,12 +100,13 @@ def _has_changed(path: Path) -> bool:
     return sum(epoch.reason == "program" for epoch in epochs) > 1
 
 
-def one_life(path: Path, fault: str) -> str:
+def one_life(path: Path, fault: str, store: str) -> str:
     child = os.fork()
     if child == 0:
         try:
             if fault != "-":
                 os.environ["WEFT_FAULT"] = fault
+            Bench.store = store
             live(path)
             os._exit(0)
         except BaseException:
@@ -122,5 +124,5 @@ if __name__ == "__main__":
     for text in (FIRST, SECOND):
         bound(STREAM + KEPT + text)  # once for all children
     for line in sys.stdin:
-        directory, fault = line.split()
-        print(one_life(Path(directory), fault), flush=True)
+        directory, fault, store = line.split()
+        print(one_life(Path(directory), fault, store), flush=True)

@@ -414,7 +414,7 @@ def test_a_file_sink_that_failed_keeps_what_had_come(bench: Bench, monkeypatch: 
         raise OSError(28, "No space left on device")
 
     with monkeypatch.context() as patched:
-        patched.setattr("weft.engine.filesinks.write_staged", full)
+        patched.setattr("weft.engine.filesinks.replace_from", full)
         for _ in range(4):
             bench.step(q=1)
             bench.run(10)

@@ -2,20 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from pathlib import Path
-
 import pytest
 
 from weft.errors import Bug, RunError
 from weft.log.catalog import Catalog, NewQuery
 from weft.log.home import Home
-
-
-@pytest.fixture
-def home(tmp_path: Path) -> Iterator[Home]:
-    with Home.open(tmp_path / "h") as home:
-        yield home
 
 
 def test_versions_of_a_query(home: Home) -> None:
@@ -76,6 +67,15 @@ def test_a_stream_belongs_to_one_spark_query(home: Home) -> None:
         again.bind_spark_query("t", "id-3")
     assert caught.value.code == "checkpoint-of-another-log"
     assert Catalog(home).spark_query("t") == "id-1"
+
+
+def test_a_change_that_another_was_before_is_not_taken_for_done(home: Home) -> None:
+    mine, other = Catalog(home), Catalog(home)
+    other.change(effective={}, add=[NewQuery("a", "A1")])
+    with pytest.raises(RunError) as caught:
+        mine.change(effective={}, add=[NewQuery("b", "B1")])
+    assert caught.value.code == "home-taken"
+    assert [query.key for query in Catalog(home).queries()] == ["a@1"]
 
 
 def test_records_are_for_people_too(home: Home) -> None:

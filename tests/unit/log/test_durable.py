@@ -13,10 +13,11 @@ import pytest
 from weft.errors import Bug, RunError
 from weft.log import durable
 from weft.log.durable import create_once, fault, read_record, record_chunks, write_file, write_new
+from weft.log.paths import AnyPath
 
 
-def test_the_first_writer_wins(tmp_path: Path) -> None:
-    path = tmp_path / "record"
+def test_the_first_writer_wins(place: AnyPath, tmp_path: Path) -> None:
+    path = place / "record"
     assert create_once(path, [b"first"], "ingest.record")
     assert not create_once(path, [b"second"], "ingest.record")
     assert path.read_bytes() == b"first"
@@ -34,10 +35,10 @@ def test_the_first_writer_wins_without_hard_links(tmp_path: Path, monkeypatch: p
     assert os.listdir(tmp_path) == ["record"]
 
 
-def test_write_file_replaces(tmp_path: Path) -> None:
-    write_file(tmp_path / "f", [b"a", b"b"], "home.owner")
-    write_file(tmp_path / "f", [b"c"], "home.owner")
-    assert (tmp_path / "f").read_bytes() == b"c"
+def test_write_file_replaces(place: AnyPath, tmp_path: Path) -> None:
+    write_file(place / "f", [b"a", b"b"], "home.owner")
+    write_file(place / "f", [b"c"], "home.owner")
+    assert (place / "f").read_bytes() == b"c"
     assert os.listdir(tmp_path) == ["f"]
 
 
@@ -67,14 +68,14 @@ def test_a_failed_write_leaves_nothing_and_says_why(
     assert os.listdir(tmp_path) == []
 
 
-def test_a_record_survives_the_round_trip(tmp_path: Path) -> None:
+def test_a_record_survives_the_round_trip(place: AnyPath) -> None:
     body = {
         "number": 3,
         "meta": {"é": [1.5, None, float("inf")], "text": 'x",\n"checksum": "y'},
         "none": None,
     }
-    write_file(tmp_path / "r.json", record_chunks(body), "ingest.record")
-    assert read_record(tmp_path / "r.json") == body
+    write_file(place / "r.json", record_chunks(body), "ingest.record")
+    assert read_record(place / "r.json") == body
 
 
 def test_every_altered_byte_of_a_record_is_noticed(tmp_path: Path) -> None:
@@ -90,9 +91,9 @@ def test_every_altered_byte_of_a_record_is_noticed(tmp_path: Path) -> None:
             read_record(path)
 
 
-def test_a_missing_record_is_named(tmp_path: Path) -> None:
+def test_a_missing_record_is_named(place: AnyPath) -> None:
     with pytest.raises(RunError, match=r"gone\.json.*missing"):
-        read_record(tmp_path / "gone.json")
+        read_record(place / "gone.json")
 
 
 def test_a_fault_kills_at_its_nth_hit() -> None:

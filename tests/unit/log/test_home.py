@@ -9,10 +9,12 @@ from pathlib import Path
 
 import pytest
 
+from tests.stores import on_disk, package
 from weft.errors import Bug, RunError
 from weft.log.durable import record_chunks
 from weft.log.home import Home, file_name
 from weft.log.ingest import IngestLog
+from weft.log.paths import AnyPath
 
 
 def code_of(call: object) -> str:
@@ -22,20 +24,20 @@ def code_of(call: object) -> str:
     return caught.value.code
 
 
-def test_a_home_is_made_and_opened_again(tmp_path: Path) -> None:
-    with Home.open(tmp_path / "h", "app") as home:
+def test_a_home_is_made_and_opened_again(place: AnyPath) -> None:
+    with Home.open(place / "h", "app") as home:
         first, generation = home.id, home.generation
         assert home.pin({"timezone": "UTC"}) == {"timezone": "UTC"}
-    with Home.open(tmp_path / "h", "app") as home:
+    with Home.open(place / "h", "app") as home:
         assert (home.id, home.program, home.generation) == (first, "app", generation + 1)
         assert home.pin({"timezone": "CET", "ansi": "true"}) == {"timezone": "UTC", "ansi": "true"}
-    assert Home.look(tmp_path / "h").settings == {"timezone": "UTC", "ansi": "true"}
+    assert Home.look(place / "h").settings == {"timezone": "UTC", "ansi": "true"}
 
 
-def test_a_second_owner_in_this_process_is_refused(tmp_path: Path) -> None:
-    with Home.open(tmp_path / "h"):
-        assert code_of(lambda: Home.open(tmp_path / "h")) == "home-in-use"
-    Home.open(tmp_path / "h").close()
+def test_a_second_owner_in_this_process_is_refused(place: AnyPath) -> None:
+    with Home.open(place / "h"):
+        assert code_of(lambda: Home.open(place / "h")) == "home-in-use"
+    Home.open(place / "h").close()
 
 
 def test_whether_a_home_can_be_had_is_found_without_making_it(tmp_path: Path) -> None:
@@ -73,27 +75,27 @@ def test_the_lock_dies_with_its_process_even_if_a_child_lives_on(tmp_path: Path)
             os.killpg(process.pid, 9)
 
 
-def test_a_stale_owner_is_fenced(tmp_path: Path) -> None:
-    stale = Home.open(tmp_path / "h")
+def test_a_stale_owner_is_fenced(place: AnyPath, tmp_path: Path) -> None:
+    stale = Home.open(place / "h")
     log = IngestLog(stale, "s")
     log.commit(0, {}, {})
     log.commit(1, {}, {})
-    (tmp_path / "h" / "owner.lock").unlink()
-    script = f"from weft.log.home import Home; Home.open({str(tmp_path / 'h')!r})"
-    subprocess.run([sys.executable, "-c", script], check=True)
+    (on_disk(place) / "h" / "owner.lock").unlink(missing_ok=True)
+    script = f"from weft.log.home import Home; Home.open({str(place / 'h')!r})"
+    subprocess.run([sys.executable, "-c", script], env=package(tmp_path / "package"), check=True)
     assert code_of(lambda: log.commit(2, {}, {})) == "home-taken"
     assert code_of(lambda: log.expire(0)) == "home-taken"
     stale.close()
-    with Home.open(tmp_path / "h") as home:
+    with Home.open(place / "h") as home:
         assert (IngestLog(home, "s").first, IngestLog(home, "s").next) == (0, 2)
 
 
-def test_a_reader_writes_nothing(tmp_path: Path) -> None:
-    Home.open(tmp_path / "h").close()
-    home = Home.look(tmp_path / "h")
+def test_a_reader_writes_nothing(place: AnyPath) -> None:
+    Home.open(place / "h").close()
+    home = Home.look(place / "h")
     with pytest.raises(Bug):
         IngestLog(home, "s").commit(0, {}, {})
-    assert not (tmp_path / "h" / "ingest").exists()
+    assert not (on_disk(place) / "h" / "ingest").exists()
 
 
 def test_places_that_are_no_home(tmp_path: Path) -> None:
@@ -107,24 +109,24 @@ def test_places_that_are_no_home(tmp_path: Path) -> None:
     assert sorted(os.listdir(tmp_path)) == ["file", "full"]
 
 
-def test_another_version_is_refused(tmp_path: Path) -> None:
-    Home.open(tmp_path / "h").close()
-    (tmp_path / "h" / "weft.json").write_bytes(b"".join(record_chunks({"format": 99})))
-    assert code_of(lambda: Home.open(tmp_path / "h")) == "home-of-other-version"
-    assert code_of(lambda: Home.look(tmp_path / "h")) == "home-of-other-version"
+def test_another_version_is_refused(place: AnyPath) -> None:
+    Home.open(place / "h").close()
+    (on_disk(place) / "h" / "weft.json").write_bytes(b"".join(record_chunks({"format": 99})))
+    assert code_of(lambda: Home.open(place / "h")) == "home-of-other-version"
+    assert code_of(lambda: Home.look(place / "h")) == "home-of-other-version"
 
 
-def test_another_program_is_refused(tmp_path: Path) -> None:
-    Home.open(tmp_path / "h", "app").close()
-    assert code_of(lambda: Home.open(tmp_path / "h", "other")) == "home-of-other-program"
-    Home.open(tmp_path / "h", "app").close()
+def test_another_program_is_refused(place: AnyPath) -> None:
+    Home.open(place / "h", "app").close()
+    assert code_of(lambda: Home.open(place / "h", "other")) == "home-of-other-program"
+    Home.open(place / "h", "app").close()
 
 
-def test_a_damaged_home_is_named(tmp_path: Path) -> None:
-    Home.open(tmp_path / "h").close()
-    (tmp_path / "h" / "weft.json").write_text("{}")
+def test_a_damaged_home_is_named(place: AnyPath) -> None:
+    Home.open(place / "h").close()
+    (on_disk(place) / "h" / "weft.json").write_text("{}")
     with pytest.raises(RunError, match=r"weft\.json"):
-        Home.open(tmp_path / "h")
+        Home.open(place / "h")
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")

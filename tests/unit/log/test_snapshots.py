@@ -3,22 +3,16 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
-from pathlib import Path
+from collections.abc import Mapping
 from typing import Any
 
 import pyarrow as pa
 import pytest
 
+from tests.stores import on_disk
 from weft.errors import RunError
 from weft.log.home import Home
 from weft.log.snapshots import Snapshots
-
-
-@pytest.fixture
-def home(tmp_path: Path) -> Iterator[Home]:
-    with Home.open(tmp_path / "h") as home:
-        yield home
 
 
 def write(home: Home, *steps: int) -> Snapshots:
@@ -31,7 +25,7 @@ def write(home: Home, *steps: int) -> Snapshots:
 
 
 def damage(home: Home, step: int, suffix: str) -> str:
-    (path,) = (home.path / "snapshots").glob(f"{step:012d}*{suffix}")
+    (path,) = (on_disk(home.path) / "snapshots").glob(f"{step:012d}*{suffix}")
     content = bytearray(path.read_bytes())
     content[len(content) // 3] ^= 1
     path.write_bytes(content)
@@ -61,7 +55,7 @@ def test_the_newest_is_found_and_two_are_kept(home: Home) -> None:
     assert (found.step, dict(found.meta), found.damaged) == (30, {"step": 30}, ())
     assert found.table("state").to_pydict() == {"v": [30]}
     assert snapshots.horizon() == {"step": 20}
-    assert len(os.listdir(home.path / "snapshots")) == 4
+    assert len(os.listdir(on_disk(home.path) / "snapshots")) == 4
 
 
 @pytest.mark.parametrize("suffix", [".json", ".arrow"])
@@ -95,9 +89,9 @@ def test_no_snapshot_and_a_log_that_was_expired_is_an_error(home: Home) -> None:
 
 def test_what_a_crash_left_goes(home: Home) -> None:
     write(home, 10)
-    (home.path / "snapshots" / "000000000020-1.ab.arrow").write_bytes(b"half")
-    (home.path / "snapshots" / "000000000020.json.ab.tmp").write_bytes(b"half")
+    (on_disk(home.path) / "snapshots" / "000000000020-1.ab.arrow").write_bytes(b"half")
+    (on_disk(home.path) / "snapshots" / "000000000020.json.ab.tmp").write_bytes(b"half")
     found = Snapshots(home).latest()
     assert found is not None
     assert found.step == 10
-    assert len(os.listdir(home.path / "snapshots")) == 2
+    assert len(os.listdir(on_disk(home.path) / "snapshots")) == 2
