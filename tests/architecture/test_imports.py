@@ -5,7 +5,7 @@
     optimize, share -> plan -> lang
     reference -> plan
 
-and anyone errors and times, which import nothing of ours but each other.
+and anyone errors, times and collecting, which import nothing of ours but each other.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ SOURCE = Path(__file__).parents[2] / "src"
 LANGUAGE = {"lang"}
 PLANNER = LANGUAGE | {"plan"}
 SHARING = PLANNER | {"share"}
-# A part may import itself, errors and times, and these.
+ANYONE_MAY = ("errors", "times", "collecting")
+# A part may import itself, those that anyone may, and these.
 MAY_IMPORT: dict[str, set[str]] = {
-    "errors": set(),
-    "times": set(),
+    **{part: set() for part in ANYONE_MAY},
     "lang": set(),
     "plan": LANGUAGE,
     "optimize": PLANNER,
@@ -113,7 +113,7 @@ def all_imports() -> list[Import]:
 
 def forbidden(one: Import) -> bool:
     """A part imports what lies above or beside it."""
-    if one.target in (None, one.part, "errors", "times") or one.part in OUTER:
+    if one.target in (None, one.part, *ANYONE_MAY) or one.part in OUTER:
         return False
     if (
         one.part in ("session", "verify", "testing")
