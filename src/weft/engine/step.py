@@ -43,16 +43,25 @@ class StreamState:
         before, whole = self.feeds, self.held().partials if self.feeds else {}
         self.plan, self.floors = plan, dict(floors)
         self.wanted = {feed_key(feed): {p.text for p in feed.partials} for feed in plan.feeds}
-        self.shapes = {tap.query.name: shape(tap.query) for tap in plan.taps}
+        self._look_at_plan()
         self.take(before, whole)
 
+    def _look_at_plan(self) -> None:
+        """What follows from the plan, and is needed in every step."""
+        self.shapes = {tap.query.name: shape(tap.query) for tap in self.plan.taps}
+        self._held_for = {
+            (tap.window, feed_key(self.plan.feeds[at]))
+            for tap in self.plan.taps
+            for at in {tap.feed, *(final.feed for final in tap.finals)}
+        }
+
     def __getstate__(self) -> dict[str, Any]:
-        """Without the shapes of the answers, which are compiled: they follow from the plan."""
-        return {name: value for name, value in self.__dict__.items() if name != "shapes"}
+        """Without what follows from the plan: the shapes of the answers are compiled."""
+        return {name: value for name, value in self.__dict__.items() if name not in ("shapes", "_held_for")}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__ |= state
-        self.shapes = {tap.query.name: shape(tap.query) for tap in self.plan.taps}
+        self._look_at_plan()
 
     def held(self) -> Held:
         """What the cells are good for."""
@@ -112,12 +121,9 @@ class StreamState:
     def _since(self) -> dict[FeedKey, Instant]:
         """For each feed the oldest slice that a window still to be answered may hold."""
         since: dict[FeedKey, Instant] = {}
-        for tap in self.plan.taps:
-            window = tap.window
+        for window, key in self._held_for:
             start = needed_from(window.range, window.slide, window.offset, self.reach.upto(window.range))
-            for at in {tap.feed, *(final.feed for final in tap.finals)}:
-                key = feed_key(self.plan.feeds[at])
-                since[key] = min(start, since.get(key, start))
+            since[key] = min(start, since.get(key, start))
         return since
 
     def take_in(self, record: IngestRecord, load: Callable[[], pa.Table | None]) -> dict[str, int]:

@@ -40,9 +40,14 @@ _OPEN = (exp.Func, exp.Case, exp.If, exp.Where, exp.Ordered, exp.Alias, exp.Dist
 
 def expr(tree: exp.Expr, place: Place | None = None) -> Expr:
     """The expression of this tree, which is copied; its place is the tree's own unless one is given."""
-    settled = parenthesised(tree.copy())
-    assert isinstance(settled, exp.Expression)
-    return Expr(text_of(settled), settled, place or place_of(tree))
+    return settled(tree.copy(), place or place_of(tree))
+
+
+def settled(tree: exp.Expr, place: Place | None) -> Expr:
+    """The expression of this tree, which nobody else has."""
+    made = parenthesised(tree)
+    assert isinstance(made, exp.Expression)
+    return Expr(text_of(made), made, place)
 
 
 def text_of(tree: exp.Expr) -> str:

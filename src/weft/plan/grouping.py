@@ -8,7 +8,7 @@ from dataclasses import replace
 from sqlglot import exp
 
 from weft.errors import Errors, Place, QueryError, WeftError
-from weft.lang.expressions import expr, place_of, text_of
+from weft.lang.expressions import expr, place_of, settled, text_of
 from weft.lang.statements import Expr
 from weft.plan.aggregates import bind_aggregation
 from weft.plan.functions import is_aggregate
@@ -47,7 +47,7 @@ class Grouping:
         lifted = source.tree.transform(visit)
         if problems:
             raise problems[0] if len(problems) == 1 else Errors(problems)
-        return expr(lifted, source.place)
+        return settled(lifted, source.place or place_of(lifted))
 
     def _replace(self, node: exp.Expr, place: Place | None) -> exp.Expr:
         key = self._key(node)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from sqlglot import exp
 
 from weft.errors import Errors, Place, QueryError, WeftError, nearest
-from weft.lang.expressions import PLACE, expr, place_of
+from weft.lang.expressions import PLACE, place_of, settled
 from weft.lang.names import may_need_quotes
 from weft.lang.statements import Expr
 from weft.plan.functions import is_aggregate
@@ -63,7 +63,7 @@ def resolve(source: Expr, scope: Scope, aliases: Aliases | None = None, *, alias
     resolved = source.tree.transform(visit)
     if problems:
         raise problems[0] if len(problems) == 1 else Errors(problems)
-    return expr(resolved, source.place)
+    return settled(resolved, source.place or place_of(resolved))
 
 
 def names_in(source: Expr) -> frozenset[str]:
