@@ -137,7 +137,7 @@ def local_directory_of_workers(spark) -> Path:
     [
         ("pythonExec", "/usr/bin/false", "with /usr/bin/false: "),
         ("pythonExec", "/no/python", 'Cannot run program "/no/python"'),
-        ("pythonExec", "bare", "No module named 'pyarrow'"),
+        ("pythonExec", "bare", "No module named '"),
         ("pythonVer", "3.9", f"Python in worker has different version: {sys.version_info[0]}."),
     ],
 )
