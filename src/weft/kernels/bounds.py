@@ -10,7 +10,7 @@ from weft.kernels.combine import Column, Ints
 
 
 class Bounds:
-    """The windows [lo, hi), which ascend. What is found out about them is found out once."""
+    """The windows [lo, hi), in any order. What is found out about them is found out once."""
 
     def __init__(self, lo: Ints, hi: Ints) -> None:
         self.lo, self.hi = lo, hi
@@ -30,12 +30,13 @@ class Bounds:
 
     @cached_property
     def together(self) -> int:
-        """How many of them begin with the first."""
-        return int(np.searchsorted(self.lo, self.lo[0], side="right"))
+        """How many of them, one after the other, begin with the first."""
+        others = np.flatnonzero(self.lo != self.lo[0])
+        return int(others[0]) if len(others) else len(self)
 
     @cached_property
     def begun(self) -> Bounds:
-        """Those that begin with the first."""
+        """Those."""
         return Bounds(self.lo[: self.together], self.hi[: self.together])
 
     @cached_property

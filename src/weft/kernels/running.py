@@ -44,7 +44,7 @@ class Running:
         `values` are those of the component [position, ...], of which `size` are in use.
         """
         origin = int(bounds.lo[0])
-        if self.kind.ufunc is None or int(bounds.hi[0]) <= origin:
+        if self.kind.ufunc is None or int(bounds.hi.min()) <= origin:
             return False
         if origin != self._origin:
             self.clear()
