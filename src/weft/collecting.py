@@ -11,7 +11,7 @@ from contextlib import contextmanager
 def uncollected() -> Iterator[None]:
     """Work that makes very many objects and no garbage in cycles: collecting meanwhile only takes time.
 
-    A collection looks at everything alive, and a thousand queries are a million objects.
+    A collection looks at everything alive, and a thousand queries are some hundred thousand objects.
     """
     was_on = gc.isenabled()
     gc.disable()
