@@ -19,7 +19,7 @@ from weft.lang.statements import (
     Statement,
     Unread,
 )
-from weft.plan.bind_query import bind_query
+from weft.plan.bind_query import Known, bind_query
 from weft.plan.nodes import Column, Program, Query, Stream
 from weft.plan.problems import Problems
 from weft.plan.rows import Rows, refuse_aggregates
@@ -78,12 +78,13 @@ def _bind_queries(
 ) -> tuple[Query, ...]:
     """The queries that are left after all statements; None stands for one that is wrong, meanwhile."""
     queries: dict[str, Query | None] = {}
+    known: dict[str, Known] = {name: {} for name in streams}
     for statement in statements:
         match statement:
             case CreateQuery():
                 problems.attempt(_check_new, statement, queries, streams, unseen)
                 queries[statement.name.lower()] = problems.attempt(
-                    _bind_created, statement, streams, unseen, told
+                    _bind_created, statement, streams, unseen, told, known
                 )
             case DropQuery(name=name, place=place):
                 problems.attempt(_check_exists, name, queries, unseen, place)
@@ -95,9 +96,11 @@ def _bind_queries(
     return tuple(query for query in queries.values() if query is not None)
 
 
-def _bind_created(statement: CreateQuery, streams: Streams, unseen: _Unseen, told: Told) -> Query | None:
+def _bind_created(
+    statement: CreateQuery, streams: Streams, unseen: _Unseen, told: Told, known: Mapping[str, Known]
+) -> Query | None:
     stream = _stream_of(statement, streams, unseen)
-    return bind_query(statement, stream, told) if stream is not None else None
+    return bind_query(statement, stream, told, known[stream.name.lower()]) if stream is not None else None
 
 
 def _check_new(

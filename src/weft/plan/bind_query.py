@@ -15,23 +15,51 @@ from sqlglot import exp
 
 from weft.errors import QueryError
 from weft.lang.expressions import place_of
-from weft.lang.statements import CreateQuery, Expr, Select
+from weft.lang.statements import CreateQuery, Expr, Select, WindowSpec
 from weft.plan.bind_aggregate import bind_aggregate
 from weft.plan.functions import is_aggregate
 from weft.plan.items import Meant, bind_items
-from weft.plan.nodes import Filter, Named, Plan, Project, Query, Scan, Stream
+from weft.plan.nodes import Filter, Named, Plan, Project, Query, Scan, Stream, Window
 from weft.plan.problems import Problems, raise_all
 from weft.plan.rows import Rows, refuse_aggregates
 from weft.plan.scope import Scope, resolve
+from weft.plan.tree import rewrite_up
 from weft.plan.windowcalls import refuse_window_calls
 
+Known = dict[tuple[Select, bool, bool], Plan]  # what is selected, from a window or not, EMIT EMPTY
 
-def bind_query(statement: CreateQuery, stream: Stream, told: Mapping[str, str]) -> Query:
-    """The query over its stream; raises all that is wrong with it."""
+
+def bind_query(statement: CreateQuery, stream: Stream, told: Mapping[str, str], known: Known) -> Query:
+    """The query over its stream; raises all that is wrong with it.
+
+    `known` are plans of queries over the same stream: of many queries most differ in their windows alone.
+    """
+    select, window = statement.select, statement.select.source.window
+    without = replace(select, source=replace(select.source, window=None))
+    what = (without, window is not None, statement.emit_empty)
+    plan = known.get(what)
+    if plan is None:
+        plan = known[what] = _bind_plan(statement, stream, told)
+    elif window is not None:
+        plan = _over(plan, window)
+    return Query(
+        statement.name, plan, statement.sink, statement.emit_empty, statement.fail_on_error, statement.retain,
+        statement,
+    )  # fmt: skip
+
+
+def _over(plan: Plan, window: WindowSpec) -> Plan:
+    """The same over another window."""
+
+    def change(node: Plan) -> Plan:
+        return Window(node.source, window, window.place) if isinstance(node, Window) else node
+
+    return rewrite_up(plan, change)
+
+
+def _bind_plan(statement: CreateQuery, stream: Stream, told: Mapping[str, str]) -> Plan:
     select, problems = statement.select, Problems()
-    refuse_window_calls(
-        select
-    )  # by itself: that there is no window, and what is not grouped, follows from it
+    refuse_window_calls(select)  # by itself: no window, and what is not grouped, follow from it
     source = select.source
     scope = Scope(stream.name, stream.columns, source.alias or stream.name, source.window is not None)
     rows = Rows(scope, told)
@@ -39,11 +67,7 @@ def bind_query(statement: CreateQuery, stream: Stream, told: Mapping[str, str]) 
     where = problems.attempt(_bind_where, select, rows, items)
     problems.raise_any()
     bind = bind_aggregate if _aggregates(select, items) else _bind_standing
-    plan = bind(statement, rows, items, where)
-    return Query(
-        statement.name, plan, statement.sink, statement.emit_empty, statement.fail_on_error, statement.retain,
-        statement,
-    )  # fmt: skip
+    return bind(statement, rows, items, where)
 
 
 def _bind_where(select: Select, rows: Rows, items: Sequence[Meant]) -> Expr | None:

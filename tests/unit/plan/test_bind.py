@@ -120,3 +120,21 @@ def test_all_errors_are_raised_together(items: str) -> None:
     with pytest.raises(Errors) as caught:
         query(f"SELECT {items} FROM trades")
     assert [error.code for error in caught.value.errors] == ["unknown-column"] * len(items.split(","))
+
+
+def test_queries_that_differ_in_their_windows_alone() -> None:
+    select = "SELECT symbol, COUNT(*) AS n FROM trades {} WHERE price > 5 GROUP BY symbol HAVING n > 1"
+    windows = ("[RANGE 5 SECONDS]", "[RANGE 7 SECONDS SLIDE 1 SECOND]", "[RANGE 5 SECONDS]")
+    texts = [f"CREATE QUERY q{at} AS {select.format(window)};" for at, window in enumerate(windows)]
+    together = program("\n".join(texts)).queries
+    assert [one.plan for one in together] == [query(select.format(window)).plan for window in windows]
+
+
+def test_what_is_wrong_with_many_queries_is_told_of_each_where_it_stands() -> None:
+    wrong = "SELECT nothing, COUNT(*) AS n FROM trades {} GROUP BY nothing"
+    windows = ("[RANGE 5 SECONDS]", "[RANGE 7 SECONDS]", "")
+    text = ";\n".join(f"CREATE QUERY q{at} AS {wrong.format(w)}" for at, w in enumerate(windows))
+    with pytest.raises(Errors) as caught:
+        bind_program(parse_program(f"{STREAM}{text}"))
+    lines = [error.at.line - STREAM.count("\n") for error in caught.value.errors if error.at]
+    assert sorted(set(lines)) == [1, 2, 3]
