@@ -7,7 +7,7 @@ Answers    what the queries say, ready to be written; `written` are answers that
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Container, Mapping, Sequence
+from collections.abc import Callable, Collection, Container, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -19,7 +19,7 @@ from weft.engine.shape import Chosen, Done, Job, Mask, Shape
 from weft.engine.windows import Times, Windows
 from weft.kernels.arrow import TIME, array_of
 from weft.kernels.state import Answered, FeedState
-from weft.log.bundle import Bundle
+from weft.log.bundle import Bundle, BundleWriter
 from weft.share.nodes import Tap
 
 
@@ -31,6 +31,7 @@ class Answers:
     failed: dict[str, pa.Table] = field(default_factory=dict)  # aggregates on which an expression failed
     windows: dict[str, int] = field(default_factory=dict)
     written: tuple[Bundle, ...] = ()  # answers that lie in files of the answer log already
+    kept: dict[str, pa.Table] = field(default_factory=dict)  # those of them that are in memory as well
 
     def without(self, stopped: Collection[str]) -> Answers:
         """Without what these queries answered; what went wrong with them stays."""
@@ -39,7 +40,16 @@ class Answers:
         tables = {name: table for name, table in self.tables.items() if name not in stopped}
         windows = {name: count for name, count in self.windows.items() if name not in stopped}
         written = tuple(bundle.without(stopped) for bundle in self.written)
-        return Answers(tables, self.failed, windows, written)
+        kept = {name: table for name, table in self.kept.items() if name not in stopped}
+        return Answers(tables, self.failed, windows, written, kept)
+
+    def take(self, out: BundleWriter) -> None:
+        """What a writer was given: in memory if that is where all of it still is, else in its file."""
+        if out.bundle().tables:
+            out.write()
+        self.tables |= out.held
+        self.kept |= out.kept
+        self.written += (out.bundle(),)
 
     def add(self, more: Answers) -> None:
         """What others say: of other queries, or of the same in files."""
@@ -78,7 +88,7 @@ class Item(Protocol):
 class Due:
     """What a step is to say of one stream; where its cells lie in buckets, much of it is said already."""
 
-    items: Sequence[Item] = ()
+    items: Iterable[Item] = ()
     late: Mapping[str, int] = field(default_factory=dict)
     said: Answers = field(default_factory=Answers)
 
@@ -145,37 +155,36 @@ class Met:
         return self.windows
 
 
-def finish(pending: Sequence[Item], spark: Any) -> Answers:
-    """Shape all pending aggregates into answers; `spark` evaluates what the kernels cannot, in one job."""
+def finish(pending: Iterable[Item], spark: Any, out: BundleWriter) -> Answers:
+    """Shape pending aggregates into answers, one after the other, so that few are in memory at a time.
+
+    `spark` evaluates what the kernels cannot, in one job. The answers go to `out`; where they are few it
+    still holds them all, and that is where they are.
+    """
     answers = Answers()
-    tables = {id(item): item.needed() for item in pending if item.shape.compiled is None}
-    by_spark = [item for item in pending if id(item) in tables and tables[id(item)].num_rows]
-    done: dict[int, Done] = {}
-    if by_spark:
-        jobs = [Job(tables[id(item)], item.shape.named) for item in by_spark]
-        done = {id(item): made for item, made in zip(by_spark, spark(jobs), strict=True)}
+    for_spark = []
     for item in pending:
-        table, made = evaluated(item, done.get(id(item)), tables.get(id(item)))
-        if table.num_rows:
-            _add(answers, item, table, made)
+        table = item.needed()
+        if not table.num_rows:
+            continue
+        if item.shape.compiled is None:
+            for_spark.append((item, table))
+        else:
+            _add(answers, item, table, item.shape.evaluate(table), out)
+    if for_spark:
+        jobs = [Job(table, item.shape.named) for item, table in for_spark]
+        for (item, table), done in zip(for_spark, spark(jobs), strict=True):
+            _add(answers, item, table, done, out)
     return answers
 
 
-def evaluated(item: Item, done: Done | None = None, table: pa.Table | None = None) -> tuple[pa.Table, Done]:
-    """What an answer is made of, and its expressions over it; `done` where Spark evaluated them."""
-    table = item.needed() if table is None else table
-    if not table.num_rows:
-        return table, Done((), ())
-    return table, done or item.shape.evaluate(table)
-
-
-def _add(answers: Answers, item: Item, table: pa.Table, done: Done) -> None:
+def _add(answers: Answers, item: Item, table: pa.Table, done: Done, out: BundleWriter) -> None:
     name = item.shape.query.name
     answers.windows[name] = item.count_windows()
     chosen = item.shape.choose(table, done, broken(table))
     answer = item.shape.select(done, chosen)
     if answer.num_rows:
-        answers.tables[name] = answer
+        out.add(name, answer)
     if (failed := failed_rows(item, chosen)) is not None:
         answers.failed[name] = failed
 

@@ -17,13 +17,13 @@ from typing import Protocol
 import pyarrow as pa
 
 from weft.engine.buckets import Share, is_cells, name_of
-from weft.engine.due import Pending, broken, evaluated, failed_rows
+from weft.engine.due import Pending, broken, failed_rows
 from weft.engine.feedtables import load_feeds, table_name
 from weft.engine.ingest import FeedKey, feed_key, is_combined
 from weft.engine.step import StreamState
 from weft.engine.windows import Reach, Times
 from weft.kernels.state import FeedState
-from weft.log.bundle import Bundle, write_bundle
+from weft.log.bundle import Bundle, BundleWriter, write_bundle
 from weft.log.home import Home
 from weft.log.ingest import IngestLog, IngestRecord
 from weft.log.snapshots import Snapshots
@@ -112,13 +112,14 @@ def run(errand: Errand, plan: StreamPlan, bucket: int, cache: Cache) -> Told:
     else:
         state.take(cached, {})
     late = _fold(state, log, share, errand.after, errand.upto)
-    due = state.due(errand.reach, errand.first)
-    shaped = _Shaped()
-    for item in due.items:
-        assert isinstance(item, Pending)
-        if share.answers(item.tap):
-            shaped.add(item)
-    written = write_bundle(home.path / "answers", errand.answers, shaped.tables, "answers.data")
+    with BundleWriter(home.path / "answers", errand.answers, "answers.data") as out:
+        shaped = _Shaped(out)
+        for item in state.due(errand.reach, errand.first).items:
+            assert isinstance(item, Pending)
+            if share.answers(item.tap):
+                shaped.add(item)
+        out.write()
+    written = out.bundle()
     state.reach = errand.reach
     state.expire()
     told = Told(
@@ -141,26 +142,27 @@ def run(errand: Errand, plan: StreamPlan, bucket: int, cache: Cache) -> Told:
 class _Shaped:
     """What a bucket can say by itself, and what takes the others."""
 
-    tables: dict[str, pa.Table] = field(default_factory=dict)
+    out: BundleWriter
     windows: dict[str, Times] = field(default_factory=dict)
 
     def add(self, item: Pending) -> None:
         name, shape = item.shape.query.name, item.shape
         self.windows[name] = item.ends()
         if shape.compiled is None:
-            self.tables[UNSHAPED + name] = item.table()
+            self.out.add(UNSHAPED + name, item.table())
             return
-        table, done = evaluated(item)
+        table = item.needed()
         if not table.num_rows:
             return
+        done = shape.evaluate(table)
         take = shape.choose if shape.limit is None else shape.first
         chosen = take(table, done, broken(table))
         if (failed := failed_rows(item, chosen)) is not None:
-            self.tables[FAILED + name] = failed
+            self.out.add(FAILED + name, failed)
         if shape.limit is not None:  # the first of this bucket may be among the first of all
-            self.tables[UNSHAPED + name] = item.table().take(pa.array(chosen.rows))
+            self.out.add(UNSHAPED + name, item.table().take(pa.array(chosen.rows)))
         elif (answer := shape.select(done, chosen)).num_rows:
-            self.tables[ANSWERS + name] = answer
+            self.out.add(ANSWERS + name, answer)
 
 
 def _reload(state: StreamState, errand: Errand, share: Share, home: Home) -> int:

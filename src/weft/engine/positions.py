@@ -7,7 +7,7 @@ A thousand sinks that move with every step cost one durable write together, not 
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 
 from weft.log.durable import find_record, record_chunks, write_file
 from weft.log.home import Home
@@ -48,6 +48,6 @@ class Positions:
             return
         self._home.check_owner()
         noted = dict(self._noted)
-        body = {"sinks": {key: asdict(position) for key, position in noted.items()}}
+        body = {"sinks": {key: {"upto": at.upto, "missed": at.missed} for key, at in noted.items()}}
         write_file(self._path, record_chunks(body), "sink.position")
         self._saved = noted

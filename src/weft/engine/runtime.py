@@ -315,7 +315,7 @@ class Runtime:
             self._pass_through(stream, record, tables)
             outcome.add_batch(stream, record, self._keys_of(record))
         outcome.add_standing({k: t.num_rows for k, t in tables.items() if not k.startswith(DEAD)})
-        made = self._answer({name: Reach(*pair) for name, pair in intent["reach"].items()}, late)
+        made = self._answer(step, {name: Reach(*pair) for name, pair in intent["reach"].items()}, late)
         failing = self._stopped(records, made)
         made = made.without(failing)
         outcome.add_answers(made, late)
@@ -326,7 +326,8 @@ class Runtime:
         counts = outcome.tally.to_json()
         told = {"counts": counts, "stopped": {self._key(name): why for name, why in failing.items()}}
         written = [bundle.renamed(self._key) for bundle in made.written]
-        self.answers.commit(step, tables, dict(intent) | told, written)
+        kept = {self._key(name): table for name, table in made.kept.items()}
+        self.answers.commit(step, tables, dict(intent) | told, written, kept)
         self.tally.add(counts)
         with self.lock:
             self._dead |= {key for key in tables if key.startswith(DEAD)}
@@ -382,11 +383,13 @@ class Runtime:
         """The query versions that a batch was ingested for, by name: not always those in force now."""
         return {query.name: query.key for query in self.catalog.queries_in(record.meta["epoch"])}
 
-    def _answer(self, reach: Mapping[str, Reach], late: Counter[str]) -> Answers:
+    def _answer(self, step: int, reach: Mapping[str, Reach], late: Counter[str]) -> Answers:
         """Answer what is due, and add to the late rows those that only the buckets know of."""
         states = {name: self.states[name] for name in reach if name in self.states}
         dues = [state.due(reach[name], self.first.get(name)) for name, state in states.items()]
-        made = finish([item for due in dues for item in due.items], self._finisher)
+        with self.answers.writer(step) as out:
+            made = finish((item for due in dues for item in due.items), self._finisher, out)
+            made.take(out)
         for due in dues:
             made.add(due.said)
             late.update(due.late)

@@ -5,7 +5,7 @@ The live state is a cache: it is what folding the log gives, and nothing else.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import pyarrow as pa
@@ -152,20 +152,21 @@ class StreamState:
         """The snapshot is there; cells that are here do not need it."""
 
     def due(self, reach: Reach, first: Instant | None) -> Due:
-        """The aggregates of every window that `reach` closes, per query.
+        """The aggregates of every window that `reach` closes, per query, made when they are asked for.
 
         `first` is the least event time of the stream: EMIT EMPTY begins with the window that ends after it.
         """
+        return Due(self._pending(reach, first))
+
+    def _pending(self, reach: Reach, first: Instant | None) -> Iterator[Pending]:
         windows: dict[tuple[int, Any, Instant, bool], Windows] = {}
-        pending = []
         for tap in self.plan.taps:
             floor = self.floors.get(tap.query.name, BEGINNING)
             key = (tap.feed, tap.window, floor, tap.query.emit_empty)
             if key not in windows:
                 windows[key] = self._windows(tap, floor, reach, first)
             if len(windows[key]):
-                pending.append(self._aggregate(tap, windows[key]))
-        return Due(pending)
+                yield self._aggregate(tap, windows[key])
 
     def closes(self, reach: Reach, first: Instant | None) -> bool:
         """Does `reach` close any window?"""

@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from weft.log.bundle import Bundle
+from weft.log.bundle import Bundle, BundleWriter
 from weft.log.common import nbytes
 from weft.log.durable import damaged
 from weft.log.home import Home
@@ -77,6 +77,11 @@ class AnswerLog:
         """How the names of the files of a step begin."""
         return self._steps.stem(step)
 
+    def writer(self, step: int) -> BundleWriter:
+        """For answers of a step that are too many to be held until it is committed."""
+        with self._lock:
+            return self._steps.writer(step, keep=RECENT_BYTES - sum(self._recent_bytes.values()))
+
     def path_of(self, step: int) -> AnyPath:
         """The file of a record, there or not."""
         return self._steps.path_of(step)
@@ -91,18 +96,26 @@ class AnswerLog:
         return _typed(intent) if intent is not None else None
 
     def commit(
-        self, step: int, tables: Mapping[str, Any], meta: Mapping[str, Any], written: Sequence[Bundle] = ()
+        self,
+        step: int,
+        tables: Mapping[str, Any],
+        meta: Mapping[str, Any],
+        written: Sequence[Bundle] = (),
+        kept: Tables | None = None,
     ) -> AnswerRecord:
-        """Make the answers of a step durable, leaving out empty tables; returns the record in force."""
+        """Make the answers of a step durable, leaving out empty tables; returns the record in force.
+
+        `kept` are tables among those already `written` that are still in memory.
+        """
         held = {key: table for key, table in tables.items() if table.num_rows}
         record = _typed(self._steps.commit(step, held, meta, written))
-        self._keep(record, held)
+        self._keep(record, {**held, **(kept or {})})
         return record
 
     def _keep(self, record: AnswerRecord, tables: Tables) -> None:
         size = nbytes(tables.values())
         with self._lock:
-            is_mine = record.tables.keys() == tables.keys()
+            is_mine = tables.keys() <= record.tables.keys()
             if is_mine and sum(self._recent_bytes.values()) + size <= RECENT_BYTES:
                 self._recent[record.step], self._recent_bytes[record.step] = tables, size
 
@@ -120,8 +133,8 @@ class AnswerLog:
         """The answers of one query in a step; None if it had none."""
         if key not in record.tables:
             return None
-        recent = self._recent.get(record.step)
-        return recent[key] if recent is not None else self._steps.load(record, key)
+        recent = self._recent.get(record.step, {})
+        return recent[key] if key in recent else self._steps.load(record, key)
 
     def expire(self, upto: int) -> int:
         """Delete the steps up to one, but never the newest; returns how many."""

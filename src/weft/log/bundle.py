@@ -13,20 +13,24 @@ from __future__ import annotations
 
 import os
 import secrets
+import threading
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Self
 
 import pyarrow as pa
 
-from weft.log.common import MANY_ROWS, common_columns, spans
-from weft.log.durable import Chunks, checksum, damaged, write_new
+from weft.log.common import MANY_ROWS, Memory, Span, buffers, common_columns, spans
+from weft.log.durable import Chunks, NewFile, checksum, damaged
 from weft.log.paths import AnyPath
 from weft.log.remote import RemotePath
 
+PIECE_BYTES = 32 << 20  # small enough for its memory to be had again for the next piece without clearing it
+
 _END_OF_STREAM = b"\xff\xff\xff\xff\x00\x00\x00\x00"
+_KNOWN_BYTES = 64 << 20  # of columns kept by a reader
 _SAMPLE = 1 << 14  # bytes of a column that are tried
-_SHRUNK = 0.5  # what they must be pressed into, or the disk is cheaper
+_SHRUNK = 0.2  # what they must be pressed into: pressing costs ten times what writing costs
 # Handing columns to threads costs more than packing them.
 _OPTIONS = pa.ipc.IpcWriteOptions(compression="lz4", use_threads=False)
 
@@ -84,9 +88,10 @@ class Bundle:
     def rows(self, name: str) -> int:
         return sum(slot.rows for slot in self.tables[name])
 
-    def load(self, directory: AnyPath, name: str) -> Any:
+    def load(self, directory: AnyPath, name: str, known: KnownColumns | None = None) -> Any:
         """One table, each of its pieces checked against its length and checksum."""
-        pieces = [unpack(directory / self.files[slot.file], slot) for slot in self.tables[name]]
+        known = KnownColumns() if known is None else known
+        pieces = [_unpack(directory / self.files[slot.file], slot, known) for slot in self.tables[name]]
         return pieces[0] if len(pieces) == 1 else pa.concat_tables(pieces, promote_options="default")
 
     def to_json(self) -> dict[str, Any]:
@@ -112,44 +117,102 @@ def joined(bundles: Iterable[Bundle]) -> Bundle:
 
 def write_bundle(directory: AnyPath, stem: str, tables: Mapping[str, Any], point: str) -> Bundle:
     """Tables durably in a file of their own, whose name begins with `stem` and is used once."""
-    if not tables:
-        return Bundle()
-    chunks, index = pack(tables)
-    name = f"{stem}.{secrets.token_hex(4)}.arrow"
-    write_new(directory / name, chunks, point)
-    return Bundle((name,), {key: (slot,) for key, slot in index.items()})
+    with BundleWriter(directory, stem, point) as out:
+        for name, table in tables.items():
+            out.add(name, table)
+        out.write()
+    return out.bundle()
 
 
-def pack(tables: Mapping[str, Any]) -> tuple[Chunks, dict[str, Slot]]:
-    """The bytes of a file that holds all tables, and its index."""
-    packed = _Packed()
-    columns = {name: spans(table) for name, table in tables.items()}
-    common = common_columns(columns.values())
-    places = {memory: packed.add(pa.table({"": span.array()})) for memory, span in common.items()}
-    index = {}
-    for name, table in tables.items():
-        apart: list[Common] = []
-        for at, span in enumerate(columns[name]):
-            if span is not None and span.memory in common:
-                first = span.start - common[span.memory].start
-                apart.append((at, table.column_names[at], first, places[span.memory]))
-        gone = {at for at, *_ in apart}
-        own = table.select([at for at in range(table.num_columns) if at not in gone]) if apart else table
-        index[name] = replace(packed.add(own), common=tuple(apart))
-    return packed.chunks, index
+class BundleWriter:
+    """Tables into one file, as they come: of what is added, no more than a piece waits to be written.
 
+    Nothing is written, and there is no file, before a piece is full or `write` is called. On leaving the
+    context without an error the file is durable. The first tables are kept for whoever will read them soon.
+    """
 
-class _Packed:
-    """Streams one behind the other."""
-
-    def __init__(self) -> None:
-        self.chunks: list[Any] = []
+    def __init__(self, directory: AnyPath, stem: str, point: str, keep: int = 0) -> None:
+        """`keep`: so many bytes."""
+        self.held: dict[str, Any] = {}  # not yet written
+        self.kept: dict[str, Any] = {}  # written, and kept
+        self.kept_bytes = 0
+        self._path = directory / f"{stem}.{secrets.token_hex(4)}.arrow"
+        self._point, self._keep = point, keep
+        self._file: NewFile | None = None
+        self._layout = _Layout()
+        self._index: dict[str, Pieces] = {}
+        self._memory: set[int] = set()  # addresses of what is held
         self._size = 0
 
-    def add(self, table: Any) -> Slot:
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        if self._file is not None:
+            self._file.close() if kind is None else self._file.give_up()
+
+    def add(self, name: str, table: Any) -> None:
+        """One more table."""
+        self.held[name] = table
+        for buffer in buffers(table):
+            if buffer.address not in self._memory:
+                self._memory.add(buffer.address)
+                self._size += buffer.size
+        if self._size >= PIECE_BYTES:
+            self.write()
+
+    def write(self) -> None:
+        """Hold nothing any more."""
+        if not self.held:
+            return
+        if self._file is None:
+            self._file = NewFile(self._path, self._point)
+        chunks, index = self._layout.add(self.held)
+        self._file.put(chunks)
+        self._index |= {name: (slot,) for name, slot in index.items()}
+        if self.kept_bytes + self._size <= self._keep:
+            self.kept |= self.held
+            self.kept_bytes += self._size
+        self.held, self._memory, self._size = {}, set(), 0
+
+    def bundle(self) -> Bundle:
+        """What is written, if anything is."""
+        return Bundle((self._path.name,), self._index) if self._index else Bundle()
+
+
+class _Layout:
+    """Where tables lie in a file: streams one behind the other."""
+
+    def __init__(self) -> None:
+        self._size = 0
+        self._common: dict[Memory, Span] = {}  # columns in streams of their own; holding on to their memory
+        self._places: dict[Memory, Slot] = {}
+
+    def add(self, tables: Mapping[str, Any]) -> tuple[Chunks, dict[str, Slot]]:
+        """The bytes of more tables, and their places."""
+        chunks: list[Any] = []
+        columns = {name: spans(table) for name, table in tables.items()}
+        common = common_columns(columns.values(), self._common)
+        for memory, span in common.items():
+            if span is not self._common.get(memory):
+                self._places[memory] = self._put(chunks, pa.table({"": span.array()}))
+        self._common |= common
+        return chunks, {name: self._add(chunks, table, columns[name]) for name, table in tables.items()}
+
+    def _add(self, chunks: list[Any], table: Any, columns: Sequence[Span | None]) -> Slot:
+        apart: list[Common] = []
+        for at, span in enumerate(columns):
+            if span is not None and span.memory in self._common:
+                first = span.start - self._common[span.memory].start
+                apart.append((at, table.column_names[at], first, self._places[span.memory]))
+        gone = {at for at, *_ in apart}
+        own = table.select([at for at in range(table.num_columns) if at not in gone]) if apart else table
+        return replace(self._put(chunks, own), common=tuple(apart))
+
+    def _put(self, chunks: list[Any], table: Any) -> Slot:
         stream = _stream(table)
         slot = Slot(self._size, sum(len(chunk) for chunk in stream), table.num_rows, checksum(stream))
-        self.chunks += stream
+        chunks += stream
         self._size += slot.length
         return slot
 
@@ -180,12 +243,32 @@ def _written_stream(table: Any) -> Any:
     return out.getvalue()
 
 
-def unpack(path: AnyPath, slot: Slot) -> Any:
+class KnownColumns:
+    """Columns that tables have in common, kept for whoever reads one table after the other."""
+
+    def __init__(self) -> None:
+        self._columns: dict[tuple[AnyPath, int], Any] = {}  # by file and offset, the last read at the end
+        self._nbytes = 0
+        self._lock = threading.Lock()
+
+    def find(self, path: AnyPath, slot: Slot) -> Any:
+        """The column that lies there."""
+        with self._lock:
+            column = self._columns.pop((path, slot.offset), None)
+            if column is None:
+                column = _unpack_stream(path, slot).column(0)
+                self._nbytes += column.nbytes
+            self._columns[path, slot.offset] = column
+            while self._nbytes > _KNOWN_BYTES and len(self._columns) > 1:
+                self._nbytes -= self._columns.pop(next(iter(self._columns))).nbytes
+            return column
+
+
+def _unpack(path: AnyPath, slot: Slot, known: KnownColumns) -> Any:
     """One table of a file, checked against its index entry."""
     table = _unpack_stream(path, slot)
     for place, name, first, where in slot.common:
-        column = _unpack_stream(path, where).column(0).slice(first, slot.rows)
-        table = table.add_column(place, name, column)
+        table = table.add_column(place, name, known.find(path, where).slice(first, slot.rows))
     return table
 
 

@@ -6,7 +6,7 @@ window_start of b               [ 10:10 10:10 10:15 10:15 ]      a span of the s
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -37,9 +37,14 @@ class Span:
         return replace(self, start=min(self.start, other.start), stop=max(self.stop, other.stop))
 
 
-def common_columns(tables: Iterable[Sequence[Span | None]]) -> dict[Memory, Span]:
-    """What several tables have as a column, as far as any of them has it; tables as `spans` gives them."""
-    seen: dict[Memory, Span] = {}
+def common_columns(
+    tables: Iterable[Sequence[Span | None]], written: Mapping[Memory, Span]
+) -> dict[Memory, Span]:
+    """What several tables have as a column, as far as any of them has it; tables as `spans` gives them.
+
+    What is `written` already counts as one of them, and is given as it is where it is enough.
+    """
+    seen: dict[Memory, Span] = dict(written)
     common: dict[Memory, Span] = {}
     for columns in tables:
         for span in columns:
@@ -63,6 +68,10 @@ def _span(column: Any) -> Span | None:
 
 def nbytes(tables: Iterable[Any]) -> int:
     """What tables take in memory, columns that they have in common counted once."""
-    chunks = (chunk for table in tables for column in table.columns for chunk in column.chunks)
-    buffers = (buffer for chunk in chunks for buffer in chunk.buffers() if buffer is not None)
-    return sum({buffer.address: buffer.size for buffer in buffers}.values())
+    return sum({buffer.address: buffer.size for table in tables for buffer in buffers(table)}.values())
+
+
+def buffers(table: Any) -> Iterator[Any]:
+    """The memory of a table."""
+    chunks = (chunk for column in table.columns for chunk in column.chunks)
+    return (buffer for chunk in chunks for buffer in chunk.buffers() if buffer is not None)

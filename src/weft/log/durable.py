@@ -24,7 +24,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from weft.errors import Bug, RunError
 from weft.log.paths import AnyPath
@@ -60,6 +60,7 @@ _hits: Counter[str] = Counter()
 _hits_lock = threading.Lock()
 
 _CHECKSUM = b',\n"checksum": "'
+_BUFFER = 1 << 20
 _NO_HARD_LINKS = {errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK}
 
 
@@ -95,14 +96,58 @@ def checksum(chunks: Iterable[Any]) -> str:
 
 def write_new(path: AnyPath, chunks: Chunks, point: str) -> None:
     """Write a file under a name that is used once."""
-    if isinstance(path, RemotePath):
-        return _send(path, chunks, point)
-    fault(f"{point}.before")
-    with writing(path):
-        _put(path, chunks, point)
-        fault(f"{point}.staged")
-        sync_directory(path.parent)
-    fault(f"{point}.after")
+    file = NewFile(path, point)
+    file.put(chunks)
+    file.close()
+
+
+class NewFile:
+    """A file under a name that is used once, written piece by piece; durable once it is closed.
+
+    Elsewhere it is sent then, as a whole.
+    """
+
+    def __init__(self, path: AnyPath, point: str) -> None:
+        self._path, self._point = path, point
+        self._unsent: list[Any] = []
+        fault(f"{point}.before")
+        if not isinstance(path, RemotePath):
+            with writing(path):
+                self._file = open(path, "xb", buffering=_BUFFER)  # noqa: SIM115  by `close` or `give_up`
+
+    def put(self, chunks: Chunks) -> None:
+        if isinstance(self._path, RemotePath):
+            self._unsent += chunks
+            return
+        with writing(self._path), self._whole_or_not():
+            _write(self._file, chunks, self._point)
+
+    def close(self) -> None:
+        if isinstance(self._path, RemotePath):
+            self._path.put(b"".join(self._unsent), lambda when: fault(f"{self._point}.{when}"))
+        else:
+            with writing(self._path), self._whole_or_not():
+                _settle(self._file, sync=True)
+                self._file.close()
+                fault(f"{self._point}.staged")
+                sync_directory(self._path.parent)
+        fault(f"{self._point}.after")
+
+    def give_up(self) -> None:
+        """Leave nothing behind."""
+        if not isinstance(self._path, RemotePath):
+            with suppress(OSError):  # what is left in its buffer
+                self._file.close()
+            with suppress(OSError):
+                self._path.unlink()
+
+    @contextmanager
+    def _whole_or_not(self) -> Iterator[None]:
+        try:
+            yield
+        except OSError:
+            self.give_up()
+            raise
 
 
 def write_file(path: AnyPath, chunks: Chunks, point: str) -> None:
@@ -201,22 +246,30 @@ def _staged(path: Path, chunks: Chunks, point: str) -> Iterator[Path]:
 
 def _put(path: Path, chunks: Chunks, point: str, sync: bool = True) -> None:
     try:
-        with open(path, "xb", buffering=1 << 20) as file:
-            if "WEFT_FAULT" in os.environ and os.environ["WEFT_FAULT"].startswith(f"{point}.half"):
-                whole = b"".join(chunks)
-                file.write(whole[: len(whole) // 2])
-                file.flush()
-                fault(f"{point}.half")
-                file.write(whole[len(whole) // 2 :])
-            else:
-                file.writelines(chunks)
-            file.flush()
-            if sync:
-                os.fsync(file.fileno())
+        with open(path, "xb", buffering=_BUFFER) as file:
+            _write(file, chunks, point)
+            _settle(file, sync)
     except OSError:
         with suppress(OSError):
             path.unlink()
         raise
+
+
+def _write(file: BinaryIO, chunks: Chunks, point: str) -> None:
+    if "WEFT_FAULT" in os.environ and os.environ["WEFT_FAULT"].startswith(f"{point}.half"):
+        whole = b"".join(chunks)
+        file.write(whole[: len(whole) // 2])
+        file.flush()
+        fault(f"{point}.half")
+        file.write(whole[len(whole) // 2 :])
+    else:
+        file.writelines(chunks)
+
+
+def _settle(file: BinaryIO, sync: bool) -> None:
+    file.flush()
+    if sync:
+        os.fsync(file.fileno())
 
 
 def _link_once(staged: Path, path: Path) -> bool:

@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from weft.errors import RunError
-from weft.log.bundle import Bundle, Pieces, joined, write_bundle
+from weft.log.bundle import Bundle, BundleWriter, KnownColumns, Pieces, joined, write_bundle
 from weft.log.durable import (
     create_once,
     damaged,
@@ -71,6 +71,7 @@ class Series:
         self._lock = threading.RLock()
         self._cache: dict[int, Record] = {}
         self._numbers: range = range(0)
+        self._known = KnownColumns()
         if listed:
             self.refresh()
         if home.owned:
@@ -182,6 +183,10 @@ class Series:
             remove(self.directory, data.files)
         return published
 
+    def writer(self, number: int, keep: int) -> BundleWriter:
+        """For tables of a number that are too many to be held until it is committed, then as `written`."""
+        return BundleWriter(self.directory, self.stem(number), f"{self._area}.data", keep)
+
     def stem(self, number: int) -> str:
         """How the names of the data files of a number begin."""
         return f"{number:012d}-{self.home.generation}"
@@ -206,7 +211,7 @@ class Series:
 
     def load(self, record: Record, name: str) -> Any:
         """One table of a record, checked against its length and checksum."""
-        return record.data.load(self.directory, name)
+        return record.data.load(self.directory, name, self._known)
 
     def expire(self, upto: int) -> int:
         """Delete the records up to a number and their data, but never the newest; returns how many."""

@@ -1,4 +1,4 @@
-"""Columns that tables have in common are written once, and every table comes back as it was."""
+"""Tables in one file: columns that they have in common are written once, and each comes back as it was."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from weft.log.bundle import Bundle, joined, write_bundle
+from weft.log import bundle as bundles
+from weft.log.bundle import Bundle, BundleWriter, KnownColumns, joined, write_bundle
 from weft.log.common import MANY_ROWS, nbytes
 
 ROWS = 2 * MANY_ROWS
@@ -70,3 +71,53 @@ def test_a_damaged_common_column_is_noticed(tmp_path: Path, column: str) -> None
     path.write_bytes(data)
     with pytest.raises(Exception, match="checksum"):
         bundle.load(tmp_path, "a")
+
+
+def test_tables_that_are_written_one_by_one_come_back_as_they_were(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(bundles, "PIECE_BYTES", 1)
+    made = {f"{name} {at}": table for at in range(3) for name, table in tables().items()}
+    with BundleWriter(tmp_path, "stem", "answers.data", keep=nbytes(tables().values())) as out:
+        for name, table in made.items():
+            out.add(name, table)
+    assert out.held == {}
+    assert {"a 0", "b 0"} <= out.kept.keys() < made.keys()
+    bundle, known = out.bundle(), KnownColumns()
+    for name, table in [*made.items(), *made.items()]:
+        assert bundle.load(tmp_path, name, known).equals(table), name
+    (file,) = bundle.files
+    one_by_one, at_once = (
+        (tmp_path / file).stat().st_size,
+        write_bundle(tmp_path, "once", made, "answers.data"),
+    )
+    assert one_by_one < 1.3 * (tmp_path / at_once.files[0]).stat().st_size
+
+
+def test_few_tables_are_held_and_no_file_is_made(tmp_path: Path) -> None:
+    with BundleWriter(tmp_path, "stem", "answers.data") as out:
+        out.add("a", tables()["a"])
+    assert list(out.held) == ["a"]
+    assert out.bundle() == Bundle()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_of_a_file_that_is_not_finished_nothing_stays(tmp_path: Path) -> None:
+    def fail_half_way() -> None:
+        with BundleWriter(tmp_path, "stem", "answers.data") as out:
+            out.add("a", tables()["a"])
+            out.write()
+            assert len(list(tmp_path.iterdir())) == 1
+            raise ValueError("the step failed")
+
+    with pytest.raises(ValueError, match="the step failed"):
+        fail_half_way()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_columns_are_known_up_to_a_bound(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    bundle, known = write_bundle(tmp_path, "stem", tables(), "answers.data"), KnownColumns()
+    monkeypatch.setattr(bundles, "_KNOWN_BYTES", 1)
+    for name, table in tables().items():
+        assert bundle.load(tmp_path, name, known).equals(table), name
+    assert len(known._columns) == 1
