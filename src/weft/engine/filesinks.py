@@ -50,6 +50,7 @@ from weft.log.paths import AnyPath, locate
 from weft.log.remote import RemotePath
 from weft.times import Duration, Instant
 
+_FLUSH_COST = 640 << 10  # bytes that could be written in the time a flush takes beside its own
 _FLUSH_ELSEWHERE = 10.0  # seconds: each one sends the whole tail, and object stores charge by the request
 _SOONEST_ROLL = 0.4  # of the time after which a file is closed: a large one is closed then
 
@@ -81,7 +82,7 @@ class FileSink:
     def attach(self, home: Home, key: str, first: int, now: float = 0.0, phase: float = 0.0) -> None:
         """Take up the dataset where it was left. `first` is the oldest step that the answer log holds.
 
-        `phase`, from 0 to 1, spreads the flushes of many sinks over the flush interval.
+        `phase`, from 0 to 1, spreads the flushes of many sinks over the time between two of them.
         """
         self._home, self._key = home, key
         self._position_path = home.directory("delivery") / f"{file_name(key)}.json"
@@ -92,7 +93,7 @@ class FileSink:
         if not known and parts(self.directory):
             raise damaged(self._position_path, f"it is missing, but {self.directory} holds answers")
         self._staging = staging_for(self.directory, home.directory("staging"))
-        self._flush_at = now + phase * self.options.flush
+        self._flush_at, self._phase = now, phase
         self._seal_at = now + (1 + phase) * self.options.seal_every
         body = _new_position(first) if found is None else found
         self.missed: list[list[int]] = body["missed"]
@@ -194,9 +195,10 @@ class FileSink:
         elif final:
             self.flush(sync=True)
         else:
-            if now >= self._flush_at or self._is_seen:
-                written = self.flush()
-                self._flush_at = now + max(self.options.flush, written / share) if written else self._flush_at
+            if (now >= self._flush_at or self._is_seen) and (written := self.flush()):
+                pause = max(self.options.flush, (written + _FLUSH_COST) / share)
+                self._flush_at = now + (1 + self._phase) * pause
+                self._phase = 0.0
             if now >= self._seal_at:
                 self._seal_at = now + max(self.options.seal_every, 8 * self.seal() / share)
 

@@ -26,7 +26,7 @@ class FileOptions:
     compression: str
     header: bool = True  # csv
     separator: str = ","  # csv
-    flush: float = 2.0  # seconds between flushes
+    flush: float = 0.0  # seconds between flushes, at least
     seal_every: float = 30.0  # seconds for which the answer log is kept
     roll_every: float = 600.0  # seconds after which a file is closed: at most some 360 files a day
     roll_rows: int = 1_000_000

@@ -43,6 +43,7 @@ class Runner:
         self.ingests: dict[str, Ingest] = {}
         self.error: WeftError | None = None
         self._stopping, self._finished = threading.Event(), threading.Event()
+        self._answered = threading.Event()  # since delivery last looked
         self._threads: list[threading.Thread] = []
 
     def start(self) -> None:
@@ -69,6 +70,7 @@ class Runner:
     def stop(self) -> None:
         """End after the batches under way; what is durable is answered and delivered."""
         self._stopping.set()
+        self._answered.set()
         with self.runtime.news:
             self.runtime.news.notify_all()
         self._finished.wait()
@@ -119,6 +121,7 @@ class Runner:
                 with self.runtime.news:
                     self.runtime.news.wait(POLL)
                 while self.runtime.step():
+                    self._answered.set()
                     self._review()
                 self._idle()
             self._stop_streams()
@@ -171,8 +174,9 @@ class Runner:
 
     def _deliver(self) -> None:
         while not self._stopping.is_set():
+            self._answered.clear()
             self.delivery.run_once()
-            self._stopping.wait(POLL)
+            self._answered.wait(POLL)
         for thread in self._threads:
             if thread.name == "weft-answer":
                 thread.join()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable, Iterator
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -513,13 +514,30 @@ def test_a_key_has_one_sink(bench: Bench) -> None:
 def test_flushes_are_spread(bench: Bench) -> None:
     for at in range(20):
         bench.delivery.register(f"q{at}", bench.sink(f"out{at}"))
-    bench.step(**{f"q{at}": 1 for at in range(20)})
-    seen = []
+    everyone = {f"q{at}": 1 for at in range(20)}
+    bench.step(**everyone)
+    bench.run()
+    assert _delivered(bench, 0) == 20  # the first answers at once
+    bench.step(**everyone)
+    seen = [0]
     for _ in range(20):
-        bench.run(0.1)
-        seen.append(sum(status.delivered == 0 for status in bench.delivery.status().values()))
+        bench.run(0.05)
+        seen.append(_delivered(bench, 1))
     assert seen[-1] == 20
-    assert max(later - earlier for earlier, later in zip([0, *seen], seen)) <= 4
+    assert max(later - earlier for earlier, later in pairwise(seen)) <= 4
+
+
+def _delivered(bench: Bench, step: int) -> int:
+    """How many sinks have come so far."""
+    return sum(status.delivered == step for status in bench.delivery.status().values())
+
+
+def test_a_single_sink_shows_every_step_at_once(bench: Bench) -> None:
+    bench.delivery.register("q", bench.sink())
+    for step in range(5):
+        bench.step(q=1)
+        bench.run(0.1)
+        assert bench.seen() == list(range(step + 1))
 
 
 def test_a_taken_home_stops_delivery(bench: Bench) -> None:
