@@ -29,7 +29,7 @@ PIECE_BYTES = 32 << 20  # small enough for its memory to be had again for the ne
 
 _END_OF_STREAM = b"\xff\xff\xff\xff\x00\x00\x00\x00"
 _KNOWN_BYTES = 64 << 20  # of columns kept by a reader
-_SAMPLE = 1 << 14  # bytes of a column that are tried
+_SAMPLE = 1 << 12  # bytes of a column that are tried
 _SHRUNK = 0.2  # what they must be pressed into: pressing costs ten times what writing costs
 # Handing columns to threads costs more than packing them.
 _OPTIONS = pa.ipc.IpcWriteOptions(compression="lz4", use_threads=False)
