@@ -10,10 +10,10 @@ from importlib.resources import files
 from pathlib import Path
 
 from pyspark.sql import SparkSession
-from pyspark.sql.streaming.listener import StreamingQueryProgress
 
 import weft
-from benchmarks.measure import Claim, Measured, Report, Run, tree_cpu
+from benchmarks.arrivals import Arrivals
+from benchmarks.measure import Claim, Measured, Report, Run, lead_of, slow, tree_cpu
 
 QUESTION = (
     "the demo's queries in batches of about 2,000 rows, and of ten, result store on: "
@@ -37,9 +37,14 @@ def ask(spark: SparkSession, batches: int) -> Report:
         few = few.replace(option, smaller)
     side, watch = _watched(spark, "weft, demo", batches, program)
     empty_side, empty = _watched(spark, "weft, ten rows a batch", WARM_BATCHES + MEASURED, few)
+    arrivals = Arrivals()
+    arrivals.run(spark)
     claims = [
         Claim("median seconds from trigger to durable answer", watch.median(), BOUND_SECONDS, at_most=True),
         Claim("the same, ten rows a batch", empty.median(), NEARLY_EMPTY_SECONDS, at_most=True),
+        Claim(
+            "from a row's arrival to its answer / a trigger and a batch", arrivals.ratio(), 1.0, at_most=True
+        ),
         Claim("state on disk, last quarter / the one before", watch.growth(), GROWTH, at_most=True),
     ]
     remarks = (
@@ -47,6 +52,7 @@ def ask(spark: SparkSession, batches: int) -> Report:
         f"with ten rows {empty.slow():.2f} s",
         f"of it {watch.lead:.2f} s are Spark's, from the trigger until it hands over the batch (its offset "
         f"log), with ten rows {empty.lead:.2f} s",
+        arrivals.remark(),
     )
     return Report(QUESTION, (side, empty_side), tuple(claims), remarks)
 
@@ -80,7 +86,7 @@ class Watch:
             time.sleep(0.1)  # less than a batch; to look more often would be part of what is measured
         rows = sum(stream.rows for stream in session.status().streams)
         self.leads = [
-            _lead(progress) for query in session.spark.streams.active for progress in query.recentProgress
+            lead_of(progress) for query in session.spark.streams.active for progress in query.recentProgress
         ]
         session.stop()
         return rows, Run(tree_cpu() - cpu, time.perf_counter() - wall)
@@ -100,7 +106,7 @@ class Watch:
 
     def slow(self) -> float:
         """What one batch in twenty takes."""
-        return statistics.quantiles(self.latencies, n=20)[-1]
+        return slow(self.latencies)
 
     def growth(self) -> float:
         """The state in the last quarter of the run over that in the quarter before, by medians."""
@@ -119,9 +125,3 @@ class Watch:
             except FileNotFoundError:  # expired just now
                 continue
         return total
-
-
-def _lead(progress: StreamingQueryProgress) -> float:
-    """What of a batch comes before it is handed over, in seconds."""
-    before = ("latestOffset", "walCommit", "getBatch", "queryPlanning")
-    return sum(progress.durationMs.get(phase, 0) for phase in before) / 1000

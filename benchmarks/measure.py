@@ -13,9 +13,12 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import psutil
+
+if TYPE_CHECKING:
+    from pyspark.sql.streaming.listener import StreamingQueryProgress
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +81,17 @@ class Report:
     sides: tuple[Measured, ...]
     claims: tuple[Claim, ...]
     remarks: tuple[str, ...] = field(default=())
+
+
+def slow(seconds: Sequence[float]) -> float:
+    """What one in twenty takes."""
+    return statistics.quantiles(seconds, n=20)[-1]
+
+
+def lead_of(progress: StreamingQueryProgress) -> float:
+    """What of a batch comes before Spark hands it over, in seconds."""
+    before = ("latestOffset", "walCommit", "getBatch", "queryPlanning")
+    return sum(progress.durationMs.get(phase, 0) for phase in before) / 1000
 
 
 def tree_cpu() -> float:
