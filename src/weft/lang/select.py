@@ -31,12 +31,15 @@ _REFUSED = (
 )
 _KEPT = {"expressions", "from_", "where", "group", "having", "order", "limit"}
 _AFTER_FROM = (TokenType.WHERE, TokenType.GROUP_BY, TokenType.HAVING, TokenType.ORDER_BY)
+_IN_ORDER = {type: at for at, type in enumerate((*_AFTER_FROM, TokenType.LIMIT))}
+_DEPTHS = {TokenType.L_PAREN: 1, TokenType.R_PAREN: -1}
 _GROUPINGS = {"all": "ALL", "rollup": "ROLLUP", "cube": "CUBE", "grouping_sets": "GROUPING SETS"}
 
 
 def select(text: Text, tokens: list[Token]) -> Select:
     """The SELECT that these tokens are."""
     _refuse_comma_before_clause(text, tokens)
+    _refuse_disorder(text, tokens)
     tree = parse_tree(text, tokens, WeftParser._parse_select)
     if isinstance(tree, exp.SetOperation):
         word = type(tree).__name__.upper()
@@ -54,6 +57,21 @@ def _refuse_comma_before_clause(text: Text, tokens: list[Token]) -> None:
                 "syntax", f"did not expect a comma before {following.text.upper()}", at=text.place_of(token),
                 help="remove it",
             )  # fmt: skip
+
+
+def _refuse_disorder(text: Text, tokens: list[Token]) -> None:
+    """`GROUP BY ... WHERE ...`, which sqlglot lets pass."""
+    depth, before = 0, None
+    for token in tokens:
+        depth += _DEPTHS.get(token.token_type, 0)
+        if depth or token.token_type not in _IN_ORDER:
+            continue
+        if before is not None and _IN_ORDER[token.token_type] < _IN_ORDER[before.token_type]:
+            raise QueryError(
+                "syntax", f"{token.text.upper()} comes before {before.text.upper()}", at=text.place_of(token),
+                help="the order is WHERE, GROUP BY, HAVING, ORDER BY, LIMIT",
+            )  # fmt: skip
+        before = token
 
 
 class _Reader:

@@ -13,6 +13,7 @@ from weft.lang.statements import Expr
 from weft.plan.functions import AGGREGATES, CLOCK, Call, Function, call_of, kind_of, known_functions
 from weft.plan.windowcalls import WINDOW_CALLS, window_call
 
+_ELSEWHERE = {"average": "avg", "stdev": "stddev", "var": "variance", "total": "sum"}  # in other systems
 _NOT_YET = {
     "window": (
         "`{}` needs OVER, which is not supported",
@@ -89,11 +90,12 @@ def name_in(at: Place | None, name: str) -> Place | None:
 
 
 def unknown_function(name: str, at: Place | None) -> QueryError:
-    """An error that offers the nearest of Spark's functions."""
+    """An error that offers what Spark calls it, or the nearest of its functions."""
+    there = _ELSEWHERE.get(name.lower())
     return QueryError(
         "unknown-function",
         f"there is no function `{name}`",
         at=name_in(at, name),
-        because=nearest(name, {*known_functions(), *AGGREGATES}),
+        because=f"did you mean `{there}`?" if there else nearest(name, {*known_functions(), *AGGREGATES}),
         help="all of Spark's SQL functions can be used",
     )

@@ -11,7 +11,8 @@ from weft.errors import Errors, Place, QueryError, WeftError
 from weft.lang.expressions import expr, place_of, settled, text_of
 from weft.lang.statements import Expr
 from weft.plan.aggregates import bind_aggregation
-from weft.plan.functions import is_aggregate
+from weft.plan.calls import unknown_function
+from weft.plan.functions import call_of, is_aggregate, kind_of
 from weft.plan.nodes import Aggregation, Named
 from weft.plan.rows import Rows
 from weft.plan.scope import WINDOW_COLUMNS, column
@@ -55,6 +56,9 @@ class Grouping:
             return column(key, place_of(node))
         if is_aggregate(node):
             return column(self._bind(node, place), place_of(node))
+        call = call_of(node)
+        if call is not None and kind_of(call.name) is None:  # what it is called with is not the trouble
+            raise unknown_function(call.name, place_of(node) or place)
         if isinstance(node, exp.Column) and node.name not in WINDOW_COLUMNS:
             raise _not_grouped(node, bool(self.keys), place)
         return node
