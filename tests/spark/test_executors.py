@@ -15,7 +15,7 @@ import pytest
 from tests.properties.programs import STREAM, Scenario, as_case, disagreements, run, scenario
 from weft.engine.arena import local_directory
 from weft.errors import RunError
-from weft.spark import ingest
+from weft.spark import ways
 from weft.spark.executors import SparkCrew
 from weft.spark.replay import Replay
 from weft.spark.workers import Workers
@@ -33,7 +33,7 @@ def crew(spark) -> Iterator[SparkCrew]:
 @pytest.fixture
 def in_workers(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """No batch is so small that the driver aggregates it; gives who was asked to aggregate one."""
-    monkeypatch.setattr(ingest, "SMALL", -1)
+    monkeypatch.setattr(ways, "SMALL", -1)
     asked: list[str] = []
 
     def spied(owner: type, name: str) -> None:
@@ -76,7 +76,7 @@ def test_so_they_do_with_level_1_in_workers(
 def test_level_1_in_workers_for_cells_in_the_driver(
     seed: int, spark, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, in_workers: list[str]
 ) -> None:
-    monkeypatch.setattr(ingest, "SHRINKS", 1 << 40)  # as if no batch shrank
+    monkeypatch.setattr(ways, "SHRINKS", 1 << 40)  # as if no batch shrank
     agrees(scenario(Random(6000 + seed), 12, 90, f"found by seed {6000 + seed}"), spark, tmp_path)
     assert "Workers" in in_workers
 

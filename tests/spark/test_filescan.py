@@ -21,11 +21,11 @@ from weft.engine.rowscan import Unsuited, compile_scan
 from weft.lang.parse import parse_program
 from weft.session import Session
 from weft.share.build import build
-from weft.spark import filescan, ingest
+from weft.spark import filescan, ways
 from weft.spark.filescan import batch_files
-from weft.spark.ingest import Ingest
 from weft.spark.level1 import collect, small_rows
 from weft.spark.running import bind_with_spark
+from weft.spark.ways import Ways
 
 pytestmark = pytest.mark.spark
 
@@ -69,14 +69,14 @@ class Runs:
     def __init__(self, spark, path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         self.spark, self.path, self.read = spark, path, list[bool]()
         (path / "in").mkdir()
-        real = Ingest._by_columns
+        real = Ways._by_columns
 
-        def spied(ingest: Ingest, *args: Any) -> Any:
-            made = real(ingest, *args)
+        def spied(gone: Ways, *args: Any) -> Any:
+            made = real(gone, *args)
             self.read.append(made is not None)
             return made
 
-        monkeypatch.setattr(Ingest, "_by_columns", spied)
+        monkeypatch.setattr(Ways, "_by_columns", spied)
 
     def lay(self, name: str, table: pa.Table, **options: Any) -> None:
         file = self.path / "in" / name
@@ -117,12 +117,12 @@ def rows(count: int, start: int = 0) -> pa.Table:
     )
 
 
-@pytest.mark.parametrize("small", [ingest.SMALL, 3], ids=["here", "in workers"])
+@pytest.mark.parametrize("small", [ways.SMALL, 3], ids=["here", "in workers"])
 @pytest.mark.parametrize("placement", ["driver", "executors"])
 def test_answers_are_the_same_whoever_reads(
     runs: Runs, small: int, placement: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(ingest, "SMALL", small)
+    monkeypatch.setattr(ways, "SMALL", small)
     for at in range(13):  # so that Spark compacts the log of its source
         runs.lay(f"{at:02d} %20 ü.parquet", rows(10, 10 * at), row_group_size=4)
     found = runs.answers(placement=placement)
@@ -137,7 +137,7 @@ def test_answers_are_the_same_whoever_reads(
 
 
 def test_a_standing_filter_is_answered_from_workers(runs: Runs, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ingest, "SMALL", 3)
+    monkeypatch.setattr(ways, "SMALL", 3)
     runs.lay("a.parquet", rows(20), row_group_size=7)
     assert [row["x"] for row in runs.answers("SELECT x FROM s WHERE p >= 3 AND k = 'b'")] == [1, 3, 4]
     assert runs.read == [True]
@@ -221,7 +221,7 @@ def test_a_file_that_turns_out_otherwise_is_read_by_spark(
         raise Unsuited("a page cannot be read")
         yield
 
-    monkeypatch.setattr(ingest, "read", broken)
+    monkeypatch.setattr(ways, "read", broken)
     assert sum(row["n"] for row in runs.answers("SELECT COUNT(*) AS n FROM s [RANGE 1 HOUR]")) == 60
     assert runs.read == [False, False]
 
