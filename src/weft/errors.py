@@ -7,12 +7,11 @@ Kinds follow who can act: `QueryError` the author of a program, `RunError` the o
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from difflib import get_close_matches
+from typing import NamedTuple
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(NamedTuple):
     """A stretch of program text: line and column count from 1, `length` is in characters."""
 
     file: str

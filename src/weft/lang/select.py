@@ -10,8 +10,8 @@ from sqlglot.tokenizer_core import Token, TokenType
 from weft.errors import QueryError
 from weft.lang.cursor import check_reserved
 from weft.lang.dialect import WINDOW, WeftParser
-from weft.lang.expressions import expr, place_of
-from weft.lang.statements import Item, OrderKey, Select, Source
+from weft.lang.expressions import place_of, settled
+from weft.lang.statements import Expr, Item, OrderKey, Select, Source
 from weft.lang.text import Text
 from weft.lang.trees import find, parse_tree, refuse_nested, unsupported
 
@@ -88,9 +88,9 @@ class _Reader:
         return Select(
             items=tuple(self._item(item) for item in tree.expressions),
             source=self._source(args["from_"]),
-            where=expr(args["where"].this) if args.get("where") else None,
-            group_by=tuple(expr(key) for key in group.expressions) if group else (),
-            having=expr(args["having"].this) if args.get("having") else None,
+            where=_taken(args["where"].this) if args.get("where") else None,
+            group_by=tuple(_taken(key) for key in group.expressions) if group else (),
+            having=_taken(args["having"].this) if args.get("having") else None,
             order_by=tuple(self._order_key(key) for key in order.expressions) if order else (),
             limit=self._limit(args.get("limit")),
             place=self.text.place_of(self.tokens[0], self.tokens[-1]),
@@ -166,11 +166,11 @@ class _Reader:
             at = find(self.text, self.tokens, "EXCEPT", "EXCLUDE", "REPLACE", "RENAME")
             raise unsupported("a changed *", at, "name the columns")
         if not isinstance(tree, exp.Alias):
-            return Item(expr(tree))
+            return Item(_taken(tree))
         alias = tree.args["alias"]
         if not (isinstance(tree.this, exp.Column) and tree.this.name.lower() == alias.name.lower()):
             check_reserved(alias.name, place_of(alias))
-        return Item(expr(tree.this), alias.name)
+        return Item(_taken(tree.this), alias.name)
 
     def _source(self, tree: exp.From) -> Source:
         table = tree.this
@@ -182,7 +182,7 @@ class _Reader:
             raise unsupported(
                 "ORDER BY ALL", find(self.text, self._after("ORDER BY"), "ALL"), "name the columns"
             )
-        return OrderKey(expr(tree.this), bool(tree.args.get("desc")), bool(tree.args.get("nulls_first")))
+        return OrderKey(_taken(tree.this), bool(tree.args.get("desc")), bool(tree.args.get("nulls_first")))
 
     def _limit(self, tree: exp.Expr | None) -> int | None:
         if tree is None:
@@ -195,3 +195,9 @@ class _Reader:
             "bad-limit", "LIMIT takes a whole number", at=self.text.place_of(after[0]),
             help="write for instance LIMIT 10",
         )  # fmt: skip
+
+
+def _taken(tree: exp.Expr) -> Expr:
+    """The expression of a part of the tree: without a copy, since nobody looks at the whole again."""
+    tree.parent = tree.arg_key = tree.index = None
+    return settled(tree, place_of(tree))

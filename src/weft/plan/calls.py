@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 
 from sqlglot import exp
 
@@ -86,7 +85,7 @@ def name_in(at: Place | None, name: str) -> Place | None:
     """The name of the function that is called at this place, without its arguments."""
     if at is None or not at.source[at.column - 1 :].lower().startswith(name):
         return at
-    return replace(at, length=len(name))
+    return at._replace(length=len(name))
 
 
 def unknown_function(name: str, at: Place | None) -> QueryError:
