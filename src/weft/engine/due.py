@@ -81,6 +81,9 @@ class Item(Protocol):
     def table(self) -> pa.Table:
         """The windows, groups and aggregates as columns."""
 
+    def answer(self) -> pa.Table | None:
+        """What the query says, where there is nothing left to shape."""
+
     def count_windows(self) -> int: ...
 
 
@@ -107,6 +110,19 @@ class Pending:
 
     def table(self, names: Container[str] | None = None) -> pa.Table:
         """The windows, groups and aggregates as columns, or those of them that are named."""
+        columns = self._columns(names)
+        if self.failed is not None:
+            columns[FAILED] = pa.array(self.failed)
+        table = pa.table(columns)
+        return _with_empty(table, self.windows, self.tap) if self.tap.query.emit_empty else table
+
+    def answer(self) -> pa.Table | None:
+        """What the query says, where that is just these columns; None: it is to be shaped."""
+        if self.shape.plain is None or self.failed is not None or self.tap.query.emit_empty:
+            return None
+        return self.shape.table(self._columns(self.shape.needs))
+
+    def _columns(self, names: Container[str] | None) -> dict[str, pa.Array]:
         columns: dict[str, pa.Array] = {}
         answered, starts, ends = self.answered, self.windows.starts, self.windows.ends
         if names is None or "window_start" in names:
@@ -118,11 +134,7 @@ class Pending:
         if any(names is None or name in names for name, _ in wanted):
             keys = _once(answered.alike, "keys", lambda: self.state.keys(answered.group))
             columns |= {name: keys[place] for name, place in wanted}
-        columns |= {name: made for name, made in self.finals.items() if names is None or name in names}
-        if self.failed is not None:
-            columns[FAILED] = pa.array(self.failed)
-        table = pa.table(columns)
-        return _with_empty(table, self.windows, self.tap) if self.tap.query.emit_empty else table
+        return columns | {n: made for n, made in self.finals.items() if names is None or n in names}
 
     def needed(self) -> pa.Table:
         """What its answer is made of."""
@@ -151,6 +163,9 @@ class Met:
     def table(self) -> pa.Table:
         return self.rows
 
+    def answer(self) -> pa.Table | None:
+        return None
+
     def count_windows(self) -> int:
         return self.windows
 
@@ -164,6 +179,12 @@ def finish(pending: Iterable[Item], spark: Any, out: BundleWriter) -> Answers:
     answers = Answers()
     for_spark = []
     for item in pending:
+        name, answer = item.shape.query.name, item.answer()
+        if answer is not None and answer.num_rows:
+            answers.windows[name] = item.count_windows()
+            out.add(name, answer)
+        if answer is not None:
+            continue
         table = item.needed()
         if not table.num_rows:
             continue

@@ -151,6 +151,10 @@ class _Shaped:
         if shape.compiled is None:
             self.out.add(UNSHAPED + name, item.table())
             return
+        if (plain := item.answer()) is not None:
+            if plain.num_rows:
+                self.out.add(ANSWERS + name, plain)
+            return
         table = item.needed()
         if not table.num_rows:
             return

@@ -6,7 +6,7 @@ closed set is handed to Spark together with all others of the step, in one job.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -61,6 +61,7 @@ class Shape:
     ties: tuple[str, ...]
     needs: frozenset[str]  # the columns of which the answer is made
     compiled: tuple[Compiled, ...] | None  # None: for Spark
+    plain: tuple[str, ...] | None  # the columns that the answer is, if it is just those
 
     def evaluate(self, table: pa.Table) -> Done:
         """All expressions over the aggregates in `table`, by the kernels."""
@@ -68,6 +69,11 @@ class Shape:
         columns = {name: whole(table.column(name)) for name in table.column_names}
         ran = [expression.run(columns) for expression in self.compiled]
         return Done([column for column, _ in ran], [failed for _, failed in ran])
+
+    def table(self, columns: Mapping[str, pa.Array]) -> pa.Table:
+        """The answer, if it is just columns of the aggregates."""
+        assert self.plain is not None
+        return pa.Table.from_arrays([columns[name] for name in self.plain], names=self._names())
 
     def select(self, done: Done, chosen: Chosen) -> pa.Table:
         """The answer that the chosen rows make."""
@@ -136,6 +142,9 @@ def shape(query: Query) -> Shape:
     needs = {column.name for item in named for column in item.expr.tree.find_all(exp.Column)}
     if taken.top is not None or not needs:  # a table of no columns has no rows either
         needs |= {"window_end", *ties}
+    compiled = _compile([item.expr for item in named], column_types(taken))
+    above = taken.having is not None or taken.top is not None
+    columns = [expression.column for expression in compiled or ()]
     return Shape(
         query=query,
         named=tuple(named),
@@ -144,7 +153,8 @@ def shape(query: Query) -> Shape:
         limit=taken.top.limit if taken.top else None,
         ties=ties,
         needs=frozenset(needs),
-        compiled=_compile([item.expr for item in named], column_types(taken)),
+        compiled=compiled,
+        plain=tuple(name for name in columns if name) if columns and all(columns) and not above else None,
     )
 
 

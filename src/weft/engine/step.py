@@ -12,19 +12,19 @@ import pyarrow as pa
 
 from weft.engine.due import Due, Pending
 from weft.engine.feedtables import described_feeds, load_feeds, table_name
-from weft.engine.finals import aggregate_columns
+from weft.engine.finals import aggregate_columns, reading
 from weft.engine.held import Held, Whole, best_source, held
 from weft.engine.ingest import FeedKey, Fold, described_key, feed_key, folds, spec
 from weft.engine.late import late_rows
 from weft.engine.shape import shape
-from weft.engine.windows import Reach, Windows, due, needed_from
+from weft.engine.windows import Reach, Windows, due, needed_from, widest_gap
 from weft.kernels.columns import ColumnSpec
 from weft.kernels.state import FeedState
 from weft.log.bundle import Bundle
 from weft.log.ingest import IngestRecord
 from weft.log.snapshots import Snapshot
 from weft.share.nodes import StreamPlan, Tap
-from weft.times import BEGINNING, Instant
+from weft.times import BEGINNING, Duration, Instant
 
 
 class StreamState:
@@ -49,6 +49,7 @@ class StreamState:
     def _look_at_plan(self) -> None:
         """What follows from the plan, and is needed in every step."""
         self.shapes = {tap.query.name: shape(tap.query) for tap in self.plan.taps}
+        self._readings = {tap.query.name: reading(self.plan, tap) for tap in self.plan.taps}
         self._held_for = {
             (tap.window, feed_key(self.plan.feeds[at]))
             for tap in self.plan.taps
@@ -57,7 +58,8 @@ class StreamState:
 
     def __getstate__(self) -> dict[str, Any]:
         """Without what follows from the plan: the shapes of the answers are compiled."""
-        return {name: value for name, value in self.__dict__.items() if name not in ("shapes", "_held_for")}
+        follows = ("shapes", "_readings", "_held_for")
+        return {name: value for name, value in self.__dict__.items() if name not in follows}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__ |= state
@@ -160,11 +162,13 @@ class StreamState:
 
     def _pending(self, reach: Reach, first: Instant | None) -> Iterator[Pending]:
         windows: dict[tuple[int, Any, Instant, bool], Windows] = {}
+        gaps = {key: widest_gap(state.slices()) for key, state in self.feeds.items()}
         for tap in self.plan.taps:
             floor = self.floors.get(tap.query.name, BEGINNING)
             key = (tap.feed, tap.window, floor, tap.query.emit_empty)
             if key not in windows:
-                windows[key] = self._windows(tap, floor, reach, first)
+                gap = gaps[self._readings[tap.query.name].feed]
+                windows[key] = self._windows(tap, floor, reach, first, gap)
             if len(windows[key]):
                 yield self._aggregate(tap, windows[key])
 
@@ -173,10 +177,12 @@ class StreamState:
         floors = {tap.query.name: self.floors.get(tap.query.name, BEGINNING) for tap in self.plan.taps}
         return any(len(self._windows(t, floors[t.query.name], reach, first)) for t in self.plan.taps)
 
-    def _windows(self, tap: Tap, floor: Instant, reach: Reach, first: Instant | None) -> Windows:
+    def _windows(
+        self, tap: Tap, floor: Instant, reach: Reach, first: Instant | None, gap: Duration | None = None
+    ) -> Windows:
         window = tap.window
         return due(
-            self.feeds[feed_key(self.plan.feeds[tap.feed])].slices(),
+            self.feeds[self._readings[tap.query.name].feed].slices(),
             window.range,
             window.slide,
             window.offset,
@@ -184,15 +190,14 @@ class StreamState:
             upto=reach.upto(window.range),
             floor=floor,
             every_from=first if tap.query.emit_empty else None,
+            gap=gap,
         )
 
     def _aggregate(self, tap: Tap, windows: Windows) -> Pending:
-        feed = self.plan.feeds[tap.feed]
-        state = self.feeds[feed_key(feed)]
-        used = {at for final in tap.finals if final.feed == tap.feed for at in final.partials}
-        wanted = [spec(feed.partials[at]) for at in sorted(used)]
-        answered = state.answer(windows.starts, windows.ends, spec(feed.partials[tap.present]), wanted)
-        made, failed = aggregate_columns(self.plan, tap, self.feeds, windows, answered)
+        read = self._readings[tap.query.name]
+        state = self.feeds[read.feed]
+        answered = state.answer(windows.starts, windows.ends, read.present, read.wanted)
+        made, failed = aggregate_columns(read, self.feeds, windows, answered)
         return Pending(self.shapes[tap.query.name], tap, windows, answered, state, made, failed)
 
     def expire(self) -> None:

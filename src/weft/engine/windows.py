@@ -52,26 +52,37 @@ def due(
     upto: Instant,
     floor: Instant = BEGINNING,
     every_from: Instant | None = None,
+    gap: Duration | None = None,
 ) -> Windows:
     """The windows with `after < end <= upto` and `start > floor` that hold one of the sorted `slices`.
 
-    `every_from` asks for those as well that hold none, of all that end after that time.
+    `every_from` asks for those as well that hold none, of all that end after that time. `gap`: the slices are
+    known to lie no further apart; so a window that is as long holds one, wherever it lies between them.
     """
     if upto == BEGINNING:
         return Windows(np.empty(0, np.int64), np.empty(0, np.int64))
     low = max(after, floor + range_ if floor > BEGINNING else BEGINNING)
     last_end = _end_at_or_before(upto, slide, offset)
-    first, last = _ends_of_slices(slices, range_, slide, offset)
-    if low > BEGINNING:
-        first = np.maximum(first, _end_after(low, slide, offset))
     if every_from is not None:
         first = np.array([_end_after(max(low, every_from), slide, offset)])
         last = np.array([last_end])
+    elif gap is not None and gap <= range_ and len(slices):
+        first, _ = _ends_of_slices(slices[:1], range_, slide, offset)
+        _, last = _ends_of_slices(slices[-1:], range_, slide, offset)
+    else:
+        first, last = _ends_of_slices(slices, range_, slide, offset)
+    if low > BEGINNING:
+        first = np.maximum(first, _end_after(low, slide, offset))
     last = np.minimum(last, last_end)
     some = first <= last
     first, last = first[some], last[some]
     ends = _merge_ranges(first, last, slide)
     return Windows(ends - range_, ends)
+
+
+def widest_gap(slices: Times) -> Duration:
+    """How far apart neighbours among the sorted `slices` lie at most."""
+    return int(np.diff(slices).max()) if len(slices) > 1 else 0
 
 
 def _ends_of_slices(
@@ -93,8 +104,8 @@ def _end_at_or_before(at: Instant, slide: Duration, offset: Duration) -> Instant
 
 def _merge_ranges(first: Times, last: Times, slide: Duration) -> Times:
     """The distinct ends in the union of `[first[i], last[i]]`, both of which ascend with i."""
-    if not len(first):
-        return np.empty(0, np.int64)
+    if len(first) <= 1:
+        return np.arange(first[0], last[0] + 1, slide) if len(first) else np.empty(0, np.int64)
     fresh = np.maximum(first, np.concatenate(([first[0]], np.maximum.accumulate(last)[:-1] + slide)))
     counts = np.maximum((last - fresh) // slide + 1, 0)
     offsets = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)

@@ -20,7 +20,7 @@ from typing import Any, Self
 
 import pyarrow as pa
 
-from weft.log.common import MANY_ROWS, Memory, Span, buffers, common_columns, spans
+from weft.log.common import MANY_ROWS, Memory, Span, common_columns, new_bytes, spans
 from weft.log.durable import Chunks, NewFile, checksum, damaged
 from weft.log.paths import AnyPath
 from weft.log.remote import RemotePath
@@ -141,7 +141,8 @@ class BundleWriter:
         self._file: NewFile | None = None
         self._layout = _Layout()
         self._index: dict[str, Pieces] = {}
-        self._memory: set[int] = set()  # addresses of what is held
+        self._spans: dict[str, Sequence[Span | None]] = {}  # of what is held
+        self._memory: set[Memory] = set()  # of what is held
         self._size = 0
 
     def __enter__(self) -> Self:
@@ -154,10 +155,8 @@ class BundleWriter:
     def add(self, name: str, table: Any) -> None:
         """One more table."""
         self.held[name] = table
-        for buffer in buffers(table):
-            if buffer.address not in self._memory:
-                self._memory.add(buffer.address)
-                self._size += buffer.size
+        self._spans[name] = spans(table)
+        self._size += new_bytes(table, self._spans[name], self._memory)
         if self._size >= PIECE_BYTES:
             self.write()
 
@@ -167,13 +166,13 @@ class BundleWriter:
             return
         if self._file is None:
             self._file = NewFile(self._path, self._point)
-        chunks, index = self._layout.add(self.held)
+        chunks, index = self._layout.add(self.held, self._spans)
         self._file.put(chunks)
         self._index |= {name: (slot,) for name, slot in index.items()}
         if self.kept_bytes + self._size <= self._keep:
             self.kept |= self.held
             self.kept_bytes += self._size
-        self.held, self._memory, self._size = {}, set(), 0
+        self.held, self._spans, self._memory, self._size = {}, {}, set(), 0
 
     def bundle(self) -> Bundle:
         """What is written, if anything is."""
@@ -188,10 +187,11 @@ class _Layout:
         self._common: dict[Memory, Span] = {}  # columns in streams of their own; holding on to their memory
         self._places: dict[Memory, Slot] = {}
 
-    def add(self, tables: Mapping[str, Any]) -> tuple[Chunks, dict[str, Slot]]:
-        """The bytes of more tables, and their places."""
+    def add(
+        self, tables: Mapping[str, Any], columns: Mapping[str, Sequence[Span | None]]
+    ) -> tuple[Chunks, dict[str, Slot]]:
+        """The bytes of more tables, and their places; `columns` are their spans."""
         chunks: list[Any] = []
-        columns = {name: spans(table) for name, table in tables.items()}
         common = common_columns(columns.values(), self._common)
         for memory, span in common.items():
             if span is not self._common.get(memory):

@@ -6,7 +6,7 @@ window_start of b               [ 10:10 10:10 10:15 10:15 ]      a span of the s
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -66,12 +66,23 @@ def _span(column: Any) -> Span | None:
     return Span((column.type, *parts), chunk, chunk.offset, chunk.offset + len(chunk))
 
 
+def new_bytes(table: Any, columns: Sequence[Span | None], known: set[Memory]) -> int:
+    """What a table takes beside the memory that is known; its own is known from now on."""
+    if not columns:
+        return int(table.nbytes)
+    total = 0
+    for at in range(table.num_columns):
+        span = columns[at] if at < len(columns) else None
+        if span is None:
+            total += table.column(at).nbytes
+        elif span.memory not in known:
+            known.add(span.memory)
+            total += sum(size for _, size in span.memory[1:])
+    return total
+
+
 def nbytes(tables: Iterable[Any]) -> int:
     """What tables take in memory, columns that they have in common counted once."""
-    return sum({buffer.address: buffer.size for table in tables for buffer in buffers(table)}.values())
-
-
-def buffers(table: Any) -> Iterator[Any]:
-    """The memory of a table."""
-    chunks = (chunk for column in table.columns for chunk in column.chunks)
-    return (buffer for chunk in chunks for buffer in chunk.buffers() if buffer is not None)
+    chunks = (chunk for table in tables for column in table.columns for chunk in column.chunks)
+    buffers = (buffer for chunk in chunks for buffer in chunk.buffers() if buffer is not None)
+    return sum({buffer.address: buffer.size for buffer in buffers}.values())

@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from weft.engine.windows import Reach, due, late_slices, needed_from
+from weft.engine.windows import Reach, due, late_slices, needed_from, widest_gap
 from weft.times import BEGINNING
 
 lengths = st.integers(1, 12)
@@ -15,11 +15,15 @@ def ends_holding(at: int, range_: int, slide: int, offset: int) -> list[int]:
     return [e for e in range(at + 1, at + range_ + 1) if (e - offset) % slide == 0]
 
 
-@given(st.sets(st.integers(-50, 50)), lengths, lengths, st.integers(0, 11), bounds, bounds, bounds)
+@given(
+    st.sets(st.integers(-50, 50)), lengths, lengths, st.integers(0, 11), bounds, bounds, bounds, st.booleans()
+)
 def test_due_windows_are_those_that_hold_a_slice_and_lie_in_the_bounds(
-    slices, range_, slide, offset, after, upto, floor
+    slices, range_, slide, offset, after, upto, floor, gap_known
 ):
-    found = due(np.array(sorted(slices), np.int64), range_, slide, offset, after, upto, floor)
+    ordered = np.array(sorted(slices), np.int64)
+    gap = widest_gap(ordered) if gap_known else None
+    found = due(ordered, range_, slide, offset, after, upto, floor, gap=gap)
     expected = sorted(
         {
             end
