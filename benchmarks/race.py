@@ -22,6 +22,7 @@ from benchmarks.workload import Workload
 from benchmarks.workloads import Sizes
 
 REPOSITORY = Path(__file__).parents[1]
+WARM_UP_SECONDS = 60.0  # of each contestant, in a race of full size
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,6 +115,7 @@ def _run(workload: Workload, name: str, scratch: Path, settings: Settings) -> Me
         str(settings.data),
         str(scratch),
         settings.repeat,
+        WARM_UP_SECONDS if settings.sizes == Sizes() else 0.0,
         settings.memory,
         settings.check,
     )

@@ -1,9 +1,10 @@
 """One contestant on one workload, in a process of its own: `python -m benchmarks.side ORDER RESULT`.
 
-    process starts ... engine starts, first run  | second run | third ...
-    [================ cold =====================)[== warm ===)[== warm
+    process starts ... engine starts, first run  | second run | ... | a minute has passed | run | run ...
+    [================ cold =====================)                                         [ warm )[ warm
 
-Cold is all that the process cost up to the end of its first run; warm are the runs after it.
+Cold is all that the process cost up to the end of its first run. Warm are the runs after its first minute, in a
+race of full size: so long do JVMs go on compiling, and runs before that cost up to half as much again.
 """
 
 from __future__ import annotations
@@ -36,6 +37,7 @@ class Order:
     data: str
     scratch: str  # where answers are written: `measured` and removed, `checked` and left
     repeat: int
+    warm_up: float  # seconds from its start until a run counts as warm
     memory: str
     check: bool
 
@@ -49,7 +51,10 @@ def run(order: Order) -> Measured:
     side = contestants.enter(order.contestant, order.memory)
     out = scratch / "measured" if workload.sink == "parquet" else None
     side.run(workload, files, out)
-    cold = Run(tree_cpu(), time.time() - psutil.Process().create_time())
+    cold = Run(tree_cpu(), _age())
+    while _age() < order.warm_up:
+        _remove(out)
+        side.run(workload, files, out)
     warm: list[Run] = []
     for _ in range(order.repeat):
         _remove(out)
@@ -70,6 +75,11 @@ def run(order: Order) -> Measured:
         cold,
         answers,
     )
+
+
+def _age() -> float:
+    """Seconds since the process started."""
+    return time.time() - psutil.Process().create_time()
 
 
 def _note(workload: Workload, contestant: str) -> str:
