@@ -3,8 +3,8 @@
     process starts ... engine starts, first run  | second run | ... | a minute has passed | run | run ...
     [================ cold =====================)                                         [ warm )[ warm
 
-Cold is all that the process cost up to the end of its first run. Warm are the runs after its first minute, in a
-race of full size: so long do JVMs go on compiling, and runs before that cost up to half as much again.
+Cold is all that the process cost up to the end of its first run. Warm are the runs after its first minute, in
+a race of full size: so long do JVMs go on compiling, and runs before that cost up to half as much again.
 """
 
 from __future__ import annotations
