@@ -9,6 +9,7 @@ from typing import TypeVar
 from sqlglot.tokenizer_core import Token, TokenType
 
 from weft.errors import Errors, QueryError, nearest
+from weft.lang.alike import Alike
 from weft.lang.cursor import COMPARED, Cursor
 from weft.lang.expressions import expr
 from weft.lang.queries import create_query
@@ -68,13 +69,14 @@ def read_program(text: str, file: str = "<text>") -> tuple[Statement | Unread, .
 
 
 def _read_all(source: Text, pieces: list[list[Token]]) -> Iterator[Statement | Unread]:
+    alike = Alike()
     for index, piece in enumerate(pieces):
-        yield from _read(source, piece, more=index + 1 < len(pieces))
+        yield from _read(source, piece, alike, more=index + 1 < len(pieces))
 
 
-def _read(source: Text, piece: list[Token], more: bool) -> Iterator[Statement | Unread]:
+def _read(source: Text, piece: list[Token], alike: Alike, more: bool) -> Iterator[Statement | Unread]:
     try:
-        yield _shallow(lambda tokens: _statement(source, tokens), source, without_semicolon(piece))
+        yield _shallow(lambda tokens: _statement(source, tokens, alike), source, without_semicolon(piece))
         _check_semicolon(source, piece, more)
     except QueryError as error:
         yield Unread(error, _names(piece))
@@ -127,13 +129,13 @@ def _check_semicolon(source: Text, piece: list[Token], more: bool) -> None:
         )  # fmt: skip
 
 
-def _statement(source: Text, tokens: list[Token]) -> Statement:
+def _statement(source: Text, tokens: list[Token], alike: Alike) -> Statement:
     check_brackets(source, tokens)
     cursor = Cursor(source, tokens)
     if cursor.take("CREATE", "STREAM"):
         return create_stream(cursor)
     if cursor.take("CREATE", "QUERY"):
-        return create_query(cursor)
+        return create_query(cursor, alike.select)
     if cursor.take("DROP", "QUERY"):
         name = cursor.plain_name("the name of a query", help="write DROP QUERY name")
         return _ended(cursor, DropQuery(name, cursor.place_since(0)))

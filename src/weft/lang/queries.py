@@ -10,8 +10,8 @@ from weft.errors import QueryError
 from weft.lang.clauses import Clauses, clauses, format_and_options
 from weft.lang.cursor import Cursor
 from weft.lang.intervals import positive
-from weft.lang.select import select
-from weft.lang.statements import CreateQuery, Sink
+from weft.lang.statements import CreateQuery, Select, Sink
+from weft.lang.text import Text
 
 _KNOWN = "EMIT EMPTY, ON ERROR FAIL, RETAIN, INTO ... OPTIONS"
 _EXAMPLE = "for instance CREATE QUERY busy AS SELECT COUNT(*) FROM trades [RANGE 1 MINUTE]"
@@ -25,8 +25,8 @@ _OPERAND_NEXT = {
 }  # fmt: skip
 
 
-def create_query(cursor: Cursor) -> CreateQuery:
-    """The query created from here on; CREATE QUERY has been read."""
+def create_query(cursor: Cursor, select: Callable[[Text, list[Token]], Select]) -> CreateQuery:
+    """The query created from here on; CREATE QUERY has been read. `select` reads its SELECT."""
     if cursor.at("AS", "SELECT"):
         cursor.fail("expected the name of a query", code="missing-name", help=_EXAMPLE)
     name = cursor.plain_name("the name of a query", help=_EXAMPLE)

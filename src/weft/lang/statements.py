@@ -6,6 +6,7 @@ wherever they were written.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from sqlglot import exp
@@ -14,7 +15,7 @@ from weft.errors import Place, QueryError
 from weft.times import DAY, Duration
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Expr:
     """A scalar expression: its canonical Spark SQL, and the tree it was printed from.
 
@@ -22,8 +23,42 @@ class Expr:
     """
 
     sql: str
-    tree: exp.Expression = field(compare=False, repr=False)
-    place: Place | None = field(default=None, compare=False, repr=False)
+    tree: exp.Expression = field(repr=False)
+    place: Place | None = field(default=None, repr=False)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Expr) and self.sql == other.sql
+
+    def __hash__(self) -> int:
+        return hash(self.sql)
+
+
+class LaterExpr(Expr):
+    """An expression of which it is known what it says; tree and place are found when they are asked for."""
+
+    __slots__ = ("_find",)
+    _find: Callable[[], Expr | None]
+
+    def __init__(self, sql: str, find: Callable[[], Expr | None]) -> None:
+        object.__setattr__(self, "sql", sql)
+        object.__setattr__(self, "_find", find)
+
+    @property
+    def _found(self) -> Expr:
+        found = self._find()
+        assert found is not None
+        return found
+
+    @property
+    def tree(self) -> exp.Expression:
+        return self._found.tree
+
+    @property
+    def place(self) -> Place | None:
+        return self._found.place
+
+    def __reduce__(self) -> tuple[type[Expr], tuple[object, ...]]:
+        return Expr, (self.sql, self.tree, self.place)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,117 @@
+"""SELECTs that differ in their windows alone, as most of a thousand queries do, are read once.
+
+    SELECT symbol, SUM(qty) FROM trades [RANGE 5 MINUTES SLIDE 1 MINUTE] GROUP BY symbol     read
+    SELECT symbol, SUM(qty) FROM trades [RANGE 1 HOUR] GROUP BY symbol                       its window only
+
+What the second says is known from the first. Where its expressions stand is not; whoever asks for that, to
+tell what is wrong with one, has it read after all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cached_property, partial
+
+from sqlglot.tokenizer_core import Token, TokenType
+
+from weft.lang.cursor import Cursor
+from weft.lang.select import select
+from weft.lang.statements import Expr, Item, LaterExpr, OrderKey, Select, Source
+from weft.lang.text import Text
+from weft.lang.windows import window
+
+_What = tuple[bool, tuple[tuple[TokenType, str], ...]]  # whether it has a window, and its tokens without it
+
+
+class Alike:
+    """The SELECTs of one program."""
+
+    def __init__(self) -> None:
+        self._first: dict[_What, Select] = {}
+
+    def select(self, text: Text, tokens: list[Token]) -> Select:
+        """The SELECT that these tokens are."""
+        start, stop = _window_of(tokens)
+        others = (*tokens[:start], *tokens[stop:])
+        what = (start < stop, tuple((token.token_type, token.text) for token in others))
+        first = self._first.get(what)
+        if first is None:
+            self._first[what] = made = select(text, tokens)
+            return made
+        cursor = Cursor(text, tokens)
+        cursor.index = start
+        source = Source(
+            first.source.stream,
+            window(cursor) if start < stop else None,
+            first.source.alias,
+            text.place_of(tokens[_after_from(tokens)]),
+        )
+        return _Later(text, tokens).like(first, source)
+
+
+class _Later:
+    """A SELECT that is read when it is asked for."""
+
+    def __init__(self, text: Text, tokens: list[Token]) -> None:
+        self._text, self._tokens = text, tokens
+
+    @cached_property
+    def read(self) -> Select:
+        return select(self._text, self._tokens)
+
+    def like(self, first: Select, source: Source) -> Select:
+        """What `first` says, from this source."""
+        return Select(
+            items=tuple(
+                Item(self._expr(item.expr, partial(self._item, at)), item.alias)
+                for at, item in enumerate(first.items)
+            ),
+            source=source,
+            where=self._expr(first.where, lambda: self.read.where) if first.where else None,
+            group_by=tuple(
+                self._expr(key, partial(self._group_key, at)) for at, key in enumerate(first.group_by)
+            ),
+            having=self._expr(first.having, lambda: self.read.having) if first.having else None,
+            order_by=tuple(
+                OrderKey(self._expr(key.expr, partial(self._order_key, at)), key.descending, key.nulls_first)
+                for at, key in enumerate(first.order_by)
+            ),
+            limit=first.limit,
+            place=self._text.place_of(self._tokens[0], self._tokens[-1]),
+        )
+
+    def _expr(self, known: Expr, find: Callable[[], Expr | None]) -> Expr:
+        return LaterExpr(known.sql, find)
+
+    def _item(self, at: int) -> Expr:
+        return self.read.items[at].expr
+
+    def _group_key(self, at: int) -> Expr:
+        return self.read.group_by[at]
+
+    def _order_key(self, at: int) -> Expr:
+        return self.read.order_by[at].expr
+
+
+def _window_of(tokens: list[Token]) -> tuple[int, int]:
+    """Where the window after the stream begins and ends; if there is none, an empty stretch."""
+    start = _after_from(tokens) + 1
+    if start >= len(tokens) or tokens[start].token_type != TokenType.L_BRACKET:
+        return 0, 0
+    for at in range(start, len(tokens)):
+        if tokens[at].token_type == TokenType.R_BRACKET:
+            return start, at + 1
+    return 0, 0
+
+
+def _after_from(tokens: list[Token]) -> int:
+    """The token behind the first FROM that is not in parentheses, as in EXTRACT(HOUR FROM ts)."""
+    depth = 0
+    for at, token in enumerate(tokens[:-1]):
+        depth += _DEPTHS.get(token.token_type, 0)
+        if not depth and token.token_type == TokenType.FROM:
+            return at + 1
+    return len(tokens) - 1
+
+
+_DEPTHS = {TokenType.L_PAREN: 1, TokenType.R_PAREN: -1}
