@@ -44,7 +44,8 @@ class Arrivals:
             inbox.mkdir()
             session = weft.Session(spark=spark, home=Path(directory) / "home")
             session.sql(
-                "CREATE STREAM clicks (page STRING, at TIMESTAMP) TIMESTAMP BY at DELAY 0 SECONDS MAX AHEAD OFF "
+                "CREATE STREAM clicks (page STRING, at TIMESTAMP) "
+                "TIMESTAMP BY at DELAY 0 SECONDS MAX AHEAD OFF "
                 f"FROM json OPTIONS ('path' = '{inbox}');"
                 "CREATE QUERY clicked AS SELECT page, window_end, COUNT(*) AS n "
                 "FROM clicks [RANGE 1 SECOND] GROUP BY page;"
