@@ -34,7 +34,7 @@ demo: $(STAMP)
 	@$(RUN)/weft demo $(ARGS)
 
 test: $(STAMP)
-	@$(RUN)/python -m pytest -n 2 --dist loadfile $(ARGS)
+	@$(RUN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder $(ARGS)
 
 lint: $(STAMP)
 	@$(BIN)/ruff format --check .
