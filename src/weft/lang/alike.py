@@ -18,6 +18,7 @@ from weft.lang.cursor import Cursor
 from weft.lang.select import select
 from weft.lang.statements import Expr, Item, LaterExpr, OrderKey, Select, Source
 from weft.lang.text import Text
+from weft.lang.tokens import outside
 from weft.lang.windows import window
 
 _What = tuple[bool, tuple[tuple[TokenType, str], ...]]  # whether it has a window, and its tokens without it
@@ -106,12 +107,5 @@ def _window_of(tokens: list[Token]) -> tuple[int, int]:
 
 def _after_from(tokens: list[Token]) -> int:
     """The token behind the first FROM that is not in parentheses, as in EXTRACT(HOUR FROM ts)."""
-    depth = 0
-    for at, token in enumerate(tokens[:-1]):
-        depth += _DEPTHS.get(token.token_type, 0)
-        if not depth and token.token_type == TokenType.FROM:
-            return at + 1
-    return len(tokens) - 1
-
-
-_DEPTHS = {TokenType.L_PAREN: 1, TokenType.R_PAREN: -1}
+    last = len(tokens) - 1
+    return next((at + 1 for at, token in outside(tokens[:last]) if token.token_type == TokenType.FROM), last)

@@ -13,6 +13,7 @@ from weft.lang.dialect import WINDOW, WeftParser
 from weft.lang.expressions import place_of, settled
 from weft.lang.statements import Expr, Item, OrderKey, Select, Source
 from weft.lang.text import Text
+from weft.lang.tokens import outside
 from weft.lang.trees import find, parse_tree, refuse_nested, unsupported
 
 # What a SELECT may not have: its name in sqlglot's tree, words to underline, what it is, what to do.
@@ -32,7 +33,6 @@ _REFUSED = (
 _KEPT = {"expressions", "from_", "where", "group", "having", "order", "limit"}
 _AFTER_FROM = (TokenType.WHERE, TokenType.GROUP_BY, TokenType.HAVING, TokenType.ORDER_BY)
 _IN_ORDER = {type: at for at, type in enumerate((*_AFTER_FROM, TokenType.LIMIT))}
-_DEPTHS = {TokenType.L_PAREN: 1, TokenType.R_PAREN: -1}
 _GROUPINGS = {"all": "ALL", "rollup": "ROLLUP", "cube": "CUBE", "grouping_sets": "GROUPING SETS"}
 
 
@@ -61,10 +61,9 @@ def _refuse_comma_before_clause(text: Text, tokens: list[Token]) -> None:
 
 def _refuse_disorder(text: Text, tokens: list[Token]) -> None:
     """`GROUP BY ... WHERE ...`, which sqlglot lets pass."""
-    depth, before = 0, None
-    for token in tokens:
-        depth += _DEPTHS.get(token.token_type, 0)
-        if depth or token.token_type not in _IN_ORDER:
+    before = None
+    for _, token in outside(tokens):
+        if token.token_type not in _IN_ORDER:
             continue
         if before is not None and _IN_ORDER[token.token_type] < _IN_ORDER[before.token_type]:
             raise QueryError(

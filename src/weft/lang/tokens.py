@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from sqlglot.errors import TokenError
@@ -176,3 +177,15 @@ def _unclosed(text: Text, opened: Token) -> QueryError:
         "unclosed-bracket", f"this `{opened.text}` is never closed", at=text.place_of(opened),
         help=f"add the closing `{closing}`",
     )  # fmt: skip
+
+
+_DEPTHS = {TokenType.L_PAREN: 1, TokenType.R_PAREN: -1}
+
+
+def outside(tokens: list[Token]) -> Iterator[tuple[int, Token]]:
+    """The tokens that are not in parentheses, each with its place among all."""
+    depth = 0
+    for at, token in enumerate(tokens):
+        depth += _DEPTHS.get(token.token_type, 0)
+        if not depth:
+            yield at, token
