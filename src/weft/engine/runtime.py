@@ -218,6 +218,11 @@ class Runtime:
         latest = self.latest.get(stream, BEGINNING)
         return None if latest == BEGINNING else latest - self.program.stream(stream).statement.delay
 
+    def latest_times(self) -> dict[str, Instant]:
+        """The greatest event time taken in so far, by stream."""
+        with self.lock:
+            return dict(self.latest)
+
     def has(self, stream: str, batch: int) -> bool:
         return batch < self.logs[stream].next
 

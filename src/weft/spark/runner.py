@@ -16,6 +16,7 @@ from pyspark.sql import SparkSession
 from weft.engine.delivery import Delivery
 from weft.engine.report import Pace
 from weft.engine.runtime import Runtime
+from weft.engine.strides import Strides
 from weft.errors import RunError, WeftError
 from weft.spark.ingest import Ingest
 
@@ -40,6 +41,7 @@ class Runner:
         self.spark, self.runtime, self.delivery, self.report = spark, runtime, delivery, report
         self._review = review  # called between steps
         self.trigger, self.once, self.drain = trigger, once, drain
+        self._strides = Strides(once)
         self.ingests: dict[str, Ingest] = {}
         self.error: WeftError | None = None
         self._stopping, self._finished = threading.Event(), threading.Event()
@@ -115,12 +117,13 @@ class Runner:
         self._stopping.set()
 
     def _answer(self) -> None:
-        """Step as soon as a batch is in; at the end answer what is left."""
+        """Step when a batch is in and it is time; at the end answer what is left."""
         try:
             while not self._stopping.is_set() and not self._ended():
                 with self.runtime.news:
                     self.runtime.news.wait(POLL)
-                while self.runtime.step():
+                while self._strides.due(self.runtime.latest_times()) and self.runtime.step():
+                    self._strides.stepped(self.runtime.step_seconds)
                     self._answered.set()
                     self._review()
                 self._idle()
