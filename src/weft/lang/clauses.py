@@ -16,6 +16,9 @@ Options = tuple[tuple[str, str], ...]
 
 _OF_SELECT = ("WHERE", "GROUP BY", "HAVING", "ORDER BY", "LIMIT")
 _EXAMPLE = "write OPTIONS ('key' = 'value', ...)"
+_ENDINGS = {"jsonl": "json", "txt": "text"} | {
+    name: name for name in ("parquet", "csv", "json", "orc", "avro")
+}
 _STRINGS = (TokenType.STRING, TokenType.RAW_STRING)
 
 
@@ -48,9 +51,13 @@ def _meant(cursor: Cursor) -> str:
         return _EXAMPLE
     if cursor.at("OPTIONS"):
         return "OPTIONS come right after the format: FROM parquet OPTIONS ('path' = 'in')"
-    if cursor.here is not None and cursor.here.token_type in _STRINGS:
+    if cursor.here is not None and _is_string(cursor):
         return f"write OPTIONS ('path' = '{cursor.here.text}')"
     return ""
+
+
+def _is_string(cursor: Cursor) -> bool:
+    return cursor.here is not None and cursor.here.token_type in _STRINGS
 
 
 def format_and_options(cursor: Cursor, clause: str) -> tuple[str, Options]:
@@ -63,8 +70,12 @@ def format_and_options(cursor: Cursor, clause: str) -> tuple[str, Options]:
         format = cursor.name("a format", help=help)
         while cursor.take("."):
             format += "." + cursor.name("the rest of the format's name", help=help)
-    if not re.fullmatch(r"[\w.$-]+", format):
+    stem, _, ending = format.rpartition(".")
+    is_file = bool(stem) and "." not in stem and ending in _ENDINGS
+    if is_file or not re.fullmatch(r"[\w.$-]+", format):
         at = cursor.place_since(start)
+        if is_file or "/" in format:
+            help = f"write {clause} {_ENDINGS.get(ending, 'parquet')} OPTIONS ('path' = '{format}')"
         raise QueryError("bad-name", f"`{format}` is no name of a format", at=at, help=help)
     return (format if "." in format else format.lower()), _options(cursor)
 
@@ -90,14 +101,14 @@ def _option(cursor: Cursor, options: dict[str, str]) -> None:
         raise QueryError(
             "duplicate-option", f"option '{key}' is given twice", at=at, help="remove one of them"
         )
-    if not cursor.take("="):
+    if not cursor.take("=") and not _is_string(cursor):  # Spark leaves it out too: OPTIONS (path 'in')
         cursor.fail(f"expected = after option '{key}'", code="bad-option", help=_EXAMPLE)
     options[key] = _value(cursor, key)
 
 
 def _key(cursor: Cursor) -> str:
     token = cursor.here
-    if token is not None and token.token_type in _STRINGS:
+    if _is_string(cursor):
         return cursor.advance().text
     if token is None or not re.fullmatch(r"[^\W\d]\w*", token.text):
         cursor.fail("expected the name of an option in quotes", code="bad-option", help=_EXAMPLE)
@@ -112,7 +123,7 @@ def _value(cursor: Cursor, key: str) -> str:
     token = cursor.here
     if token is not None and token.token_type == TokenType.NUMBER:
         return sign + cursor.advance().text
-    if token is not None and not sign and token.token_type in _STRINGS:
+    if not sign and _is_string(cursor):
         return cursor.advance().text
     if not sign and cursor.word() in ("TRUE", "FALSE"):
         return cursor.advance().text.lower()

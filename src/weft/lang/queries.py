@@ -14,6 +14,7 @@ from weft.lang.statements import CreateQuery, Select, Sink
 from weft.lang.text import Text
 
 _KNOWN = "EMIT EMPTY, ON ERROR FAIL, RETAIN, INTO ... OPTIONS"
+_SELECT_FIRST = f"write AS SELECT ... first; behind it come {_KNOWN}"
 _EXAMPLE = "for instance CREATE QUERY busy AS SELECT COUNT(*) FROM trades [RANGE 1 MINUTE]"
 
 # After one of these a word is an operand, not the start of a clause: `WHERE retain > 5`, `GROUP BY emit`.
@@ -36,7 +37,7 @@ def create_query(cursor: Cursor, select: Callable[[Text, list[Token]], Select]) 
             "reserved-name", "a query cannot be called `all`", at=cursor.place(cursor.last),
             because="EXPLAIN ALL means every query", help="choose another name",
         )  # fmt: skip
-    cursor.expect("AS", help=_EXAMPLE)
+    cursor.expect("AS", help=_SELECT_FIRST if cursor.word() in _READERS else _EXAMPLE)
     if not cursor.at("SELECT") and not cursor.at("WITH"):
         cursor.fail("expected SELECT", help=_EXAMPLE)
     start = cursor.index

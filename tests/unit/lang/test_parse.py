@@ -64,6 +64,11 @@ def test_a_stream_with_every_clause() -> None:
     )
 
 
+def test_options_as_spark_writes_them() -> None:
+    found = stream(f"{STREAM} OPTIONS (path 'in', 'file.name' 'x', header = TRUE)")
+    assert found.options == (("file.name", "x"), ("header", "true"), ("path", "in"))
+
+
 def test_what_a_stream_leaves_out() -> None:
     found = stream(STREAM)
     assert (found.idle_after, found.max_ahead, found.keep_late, found.options) == (None, DAY, False, ())
