@@ -47,6 +47,9 @@ class Bucket(AbstractFileSystem):
         finally:
             staged.unlink(missing_ok=True)
 
+    def put_file(self, lpath: str, rpath: str, **kwargs: Any) -> None:
+        self.pipe_file(rpath, Path(lpath).read_bytes())
+
     def cat_file(self, path: str, start: int | None = None, end: int | None = None, **kwargs: Any) -> bytes:
         return self._try(path).read_bytes()[start:end]
 

@@ -27,6 +27,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from weft.errors import Bug, RunError
+from weft.log.outbox import Outbox
 from weft.log.paths import AnyPath
 from weft.log.remote import RemotePath
 
@@ -104,27 +105,28 @@ def write_new(path: AnyPath, chunks: Chunks, point: str) -> None:
 class NewFile:
     """A file under a name that is used once, written piece by piece; durable once it is closed.
 
-    Elsewhere it is sent then, as a whole.
+    Elsewhere it is sent then, as a whole; until then it lies in memory, or here in a file if it is large.
     """
 
     def __init__(self, path: AnyPath, point: str) -> None:
         self._path, self._point = path, point
-        self._unsent: list[Any] = []
         fault(f"{point}.before")
-        if not isinstance(path, RemotePath):
-            with writing(path):
+        with writing(path):
+            if isinstance(path, RemotePath):
+                self._outbox = Outbox()
+            else:
                 self._file = open(path, "xb", buffering=_BUFFER)  # noqa: SIM115  by `close` or `give_up`
 
     def put(self, chunks: Chunks) -> None:
-        if isinstance(self._path, RemotePath):
-            self._unsent += chunks
-            return
         with writing(self._path), self._whole_or_not():
-            _write(self._file, chunks, self._point)
+            if isinstance(self._path, RemotePath):
+                self._outbox.add(chunks)
+            else:
+                _write(self._file, chunks, self._point)
 
     def close(self) -> None:
         if isinstance(self._path, RemotePath):
-            self._path.put(b"".join(self._unsent), lambda when: fault(f"{self._point}.{when}"))
+            self._outbox.send(self._path, lambda when: fault(f"{self._point}.{when}"))
         else:
             with writing(self._path), self._whole_or_not():
                 _settle(self._file, sync=True)
@@ -135,7 +137,9 @@ class NewFile:
 
     def give_up(self) -> None:
         """Leave nothing behind."""
-        if not isinstance(self._path, RemotePath):
+        if isinstance(self._path, RemotePath):
+            self._outbox.forget()
+        else:
             with suppress(OSError):  # what is left in its buffer
                 self._file.close()
             with suppress(OSError):

@@ -19,6 +19,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import total_ordering
+from pathlib import Path
 from typing import Any
 
 from weft.errors import RunError
@@ -153,12 +154,12 @@ class RemotePath:
 
     # -- writing
 
-    def put(self, data: bytes, passing: Passing = lambda when: None) -> None:
-        """Make this the content of the file, whatever it was."""
+    def put(self, data: bytes | Path, passing: Passing = lambda when: None) -> None:
+        """Make this the content of the file, whatever it was; of a file here, its content, block by block."""
         with _writing(self):
             if self._root.puts_whole:
                 self._pass(passing)
-                self._root.fs.pipe_file(self.key, data)
+                self._send(self.key, data)
             else:
                 with self._staged(data, passing) as staged:
                     self._replace_by(staged)
@@ -206,6 +207,12 @@ class RemotePath:
                 with suppress(Exception):
                     self._root.fs.rm_file(key)
 
+    def _send(self, key: str, data: bytes | Path) -> None:
+        if isinstance(data, Path):
+            self._root.fs.put_file(str(data), key)
+        else:
+            self._root.fs.pipe_file(key, data)
+
     def _pass(self, passing: Passing) -> None:
         passing("half")
         passing("staged")
@@ -232,11 +239,11 @@ class RemotePath:
         return False
 
     @contextmanager
-    def _staged(self, data: bytes, passing: Passing) -> Iterator[str]:
+    def _staged(self, data: bytes | Path, passing: Passing) -> Iterator[str]:
         staged = self._beside(f".{secrets.token_hex(4)}.tmp")
         try:
             passing("half")
-            self._root.fs.pipe_file(staged, data)
+            self._send(staged, data)
             passing("staged")
             yield staged
         finally:

@@ -6,13 +6,14 @@ import errno
 import os
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import pytest
 
 from weft.errors import Bug, RunError
-from weft.log import durable
-from weft.log.durable import create_once, fault, read_record, record_chunks, write_file, write_new
+from weft.log import durable, outbox
+from weft.log.durable import NewFile, create_once, fault, read_record, record_chunks, write_file, write_new
 from weft.log.paths import AnyPath
 
 
@@ -33,6 +34,25 @@ def test_the_first_writer_wins_without_hard_links(tmp_path: Path, monkeypatch: p
     assert not create_once(tmp_path / "record", [b"second"], "ingest.record")
     assert (tmp_path / "record").read_bytes() == b"first"
     assert os.listdir(tmp_path) == ["record"]
+
+
+@pytest.mark.parametrize("in_memory", [0, 10, 1000])
+def test_a_file_in_pieces(
+    place: AnyPath, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, in_memory: int
+) -> None:
+    aside = tmp_path / "aside"  # where temporary files lie
+    aside.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(aside))
+    monkeypatch.setattr(outbox, "IN_MEMORY", in_memory)
+    file, other = NewFile(place / "f", "answers.data"), NewFile(place / "g", "answers.data")
+    for piece in range(8):
+        for each in (file, other):
+            each.put([b"piece ", memoryview(str(piece).encode())])
+    file.close()
+    other.give_up()
+    assert (place / "f").read_bytes() == b"".join(b"piece %d" % piece for piece in range(8))
+    assert not (place / "g").exists()
+    assert os.listdir(aside) == []
 
 
 def test_write_file_replaces(place: AnyPath, tmp_path: Path) -> None:
