@@ -1,14 +1,21 @@
-"""All contestants on a workload, one after the other, each in its own process; and their answers compared."""
+"""All contestants on a workload, in turn, each in its own process; and their answers compared.
+
+    weft     cold, warm up                     run          run          run          answers kept
+    native                  cold, warm up          run          run          run                  answers kept
+
+What a machine can do changes by the minute where others use it too. Contestants that take turns meet the
+same, so that the ratio of their costs means something; all are up at the same time, and idle while one runs.
+"""
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
-import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass
+from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -16,13 +23,14 @@ from typing import Any
 from benchmarks import answers, contestants, flink_home
 from benchmarks.contestants import duck
 from benchmarks.data import files_of, lanes_of
-from benchmarks.measure import Measured, machine
+from benchmarks.measure import Measured, Run, machine
 from benchmarks.side import Order
+from benchmarks.turns import Ended, Turns
 from benchmarks.workload import Workload
 from benchmarks.workloads import Sizes
 
 REPOSITORY = Path(__file__).parents[1]
-WARM_UP_SECONDS = 60.0  # of each contestant, in a race of full size
+WARM_UP_SECONDS = 60.0  # of each contestant with a JVM, which goes on compiling, in a race of full size
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,19 +82,95 @@ def race(workload: Workload, settings: Settings, say: Callable[[str], None]) -> 
         workload.name, workload.title, _shape(workload), {}, {}, {}, before, settings.sizes == Sizes()
     )
     judge = _judge(workload, settings) if settings.check else None
-    for name in names:
-        scratch = _empty(settings.scratch / name)
-        found = _run(workload, name, scratch, settings)
-        if isinstance(found, str):
-            result.absent[name] = found
-            say(f"  {contestants.NAMES[name]}: not available: {found}")
-            continue
-        result.sides[name] = found
-        if judge is not None and name in contestants.ANSWER:
-            result.equal[name] = _checked(workload, name, judge, scratch / "checked", settings)
-        say(f"  {_line(found)}  {result.equal.get(name, '')}")
-        shutil.rmtree(scratch)
+    with ExitStack() as stack:
+        up: dict[str, _Runner] = {}
+
+        def or_absent(name: str, turn: Callable[[], object]) -> None:
+            try:
+                turn()
+            except Ended as error:
+                up.pop(name, None)
+                result.absent[name] = str(error)
+                say(f"  {contestants.NAMES[name]}: not available: {error}")
+
+        def enter(name: str) -> None:
+            up[name] = stack.enter_context(_enter(workload, name, settings))
+
+        for name in names:
+            or_absent(name, partial(enter, name))
+        for _ in range(settings.repeat):
+            for name, runner in list(up.items()):
+                or_absent(name, runner.run)
+        for name, runner in up.items():
+            result.sides[name] = runner.measured(workload)
+            if judge is not None and name in contestants.ANSWER:
+                result.equal[name] = _checked(workload, name, judge, runner.answers(), settings)
+            say(f"  {_line(result.sides[name])}  {result.equal.get(name, '')}")
     return result
+
+
+class _Runner:
+    """A contestant that is warm, and what its turns have cost."""
+
+    def __init__(self, name: str, scratch: Path, turns: Turns) -> None:
+        self._name, self._scratch, self._turns = name, scratch, turns
+        self._before = os.getloadavg()[0]
+        self._runs: list[Run] = []
+        self._wrote = 0
+        self._cold = Run(**turns.tell("warm"))
+
+    def run(self) -> None:
+        said = self._turns.tell("run")
+        self._wrote = said.pop("answers")
+        self._runs.append(Run(**said))
+
+    def measured(self, workload: Workload) -> Measured:
+        part, all_files = workload.part(self._name), workload.data.files
+        return Measured(
+            self._name,
+            workload.rows(self._name),
+            tuple(self._runs),
+            "" if part == all_files else f"first {part} of {all_files} files",
+            (self._before, os.getloadavg()[0]),
+            self._cold,
+            self._wrote,
+        )
+
+    def answers(self) -> Path:
+        """Where its answers over the files of the check are."""
+        self._turns.tell("check")
+        return self._scratch / "checked"
+
+
+@contextmanager
+def _enter(workload: Workload, name: str, settings: Settings) -> Iterator[_Runner]:
+    """The contestant, warm; `Ended` says why it could not start."""
+    scratch = _empty(settings.scratch / name)
+    path = f"{REPOSITORY / 'src'}{os.pathsep}{REPOSITORY}"
+    order = Order(
+        workload.name,
+        name,
+        settings.sizes,
+        str(settings.data),
+        str(scratch),
+        WARM_UP_SECONDS if settings.sizes == Sizes() and not name.startswith("duck") else 0.0,
+        settings.memory,
+    )
+    with Turns(_python(workload, name, settings), order, os.environ | {"PYTHONPATH": path}) as turns:
+        yield _Runner(name, scratch, turns)
+    shutil.rmtree(scratch)
+
+
+def _python(workload: Workload, name: str, settings: Settings) -> str:
+    """The interpreter that has what the contestant needs."""
+    if not name.startswith("flink"):
+        return sys.executable
+    found = flink_home.python(settings.flink)
+    if isinstance(found, flink_home.Unavailable):
+        raise Ended(found.reason)
+    for part in (workload.part(name), workload.checked):  # here: not part of what is measured
+        lanes_of(files_of(workload.data, settings.data, part), os.cpu_count() or 1)
+    return str(found)
 
 
 def _judge(workload: Workload, settings: Settings) -> Path:
@@ -96,36 +180,6 @@ def _judge(workload: Workload, settings: Settings) -> Path:
     side.run(workload, files_of(workload.data, settings.data, workload.checked), place)
     side.close()
     return place
-
-
-def _run(workload: Workload, name: str, scratch: Path, settings: Settings) -> Measured | str:
-    """What it cost, or why it could not run."""
-    python = sys.executable
-    if name.startswith("flink"):
-        found = flink_home.python(settings.flink)
-        if isinstance(found, flink_home.Unavailable):
-            return found.reason
-        python = str(found)
-        for part in (workload.part(name), workload.checked):  # here: not part of what is measured
-            lanes_of(files_of(workload.data, settings.data, part), os.cpu_count() or 1)
-    order = Order(
-        workload.name,
-        name,
-        settings.sizes,
-        str(settings.data),
-        str(scratch),
-        settings.repeat,
-        WARM_UP_SECONDS if settings.sizes == Sizes() else 0.0,
-        settings.memory,
-        settings.check,
-    )
-    (scratch / "order.json").write_text(json.dumps(asdict(order)))
-    command = [python, "-m", "benchmarks.side", str(scratch / "order.json"), str(scratch / "result.json")]
-    path = f"{REPOSITORY / 'src'}{os.pathsep}{REPOSITORY}"
-    code = subprocess.run(command, check=False, env=os.environ | {"PYTHONPATH": path}).returncode
-    if code:
-        return f"its process ended with exit code {code}; its output has the reason"
-    return Measured.from_json(json.loads((scratch / "result.json").read_text()))
 
 
 def _checked(workload: Workload, name: str, judge: Path, other: Path, settings: Settings) -> str:

@@ -1,10 +1,14 @@
-"""One contestant on one workload, in a process of its own: `python -m benchmarks.side ORDER RESULT`.
+"""One contestant on one workload, in a process of its own: `python -m benchmarks.side ORDER PIPE`.
 
-    process starts ... engine starts, first run  | second run | ... | a minute has passed | run | run ...
-    [================ cold =====================)                                         [ warm )[ warm
+    warm    engine starts, first run | second run | ... until a minute has passed      -> the cold run
+            [======== cold =========)
+    run     one run                                                                    -> its cost
+    check   one run over the files of the check, whose answers are kept                -> nothing
 
-Cold is all that the process cost up to the end of its first run. Warm are the runs after its first minute, in
-a race of full size: so long do JVMs go on compiling, and runs before that cost up to half as much again.
+Commands come as lines from the standard input, and a line of JSON goes into the pipe for each: so contestants
+can take turns. Cold is all that the process cost up to the end of its first run. Runs count as warm after its
+first minute, in a race of full size: so long do JVMs go on compiling, and runs before that cost up to half as
+much again.
 """
 
 from __future__ import annotations
@@ -14,67 +18,76 @@ import os
 import shutil
 import sys
 import time
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
 import psutil
 import pyarrow.parquet as pq
 
 from benchmarks import contestants
 from benchmarks.data import files_of
-from benchmarks.measure import Measured, Run, timed, tree_cpu
-from benchmarks.workload import Workload
+from benchmarks.measure import Run, timed, tree_cpu
 from benchmarks.workloads import Sizes, find
 
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """What the process is told: who, on what, how often, and where files are."""
+    """What the process is told: who, on what, and where files are."""
 
     workload: str
     contestant: str
     sizes: Sizes
     data: str
     scratch: str  # where answers are written: `measured` and removed, `checked` and left
-    repeat: int
     warm_up: float  # seconds from its start until a run counts as warm
     memory: str
-    check: bool
 
 
-def run(order: Order) -> Measured:
-    """All runs of the contestant; then once more to keep the answers for the check."""
-    workload = find(order.workload, order.sizes)
-    scratch, root = Path(order.scratch), Path(order.data)
-    files = files_of(workload.data, root, workload.part(order.contestant))
-    before = os.getloadavg()[0]
-    side = contestants.enter(order.contestant, order.memory)
-    out = scratch / "measured" if workload.sink == "parquet" else None
-    side.run(workload, files, out)
-    cold = Run(tree_cpu(), _age())
-    while _age() < order.warm_up:
-        _remove(out)
-        side.run(workload, files, out)
-    warm: list[Run] = []
-    for _ in range(order.repeat):
-        _remove(out)
-        with timed(warm):
-            side.run(workload, files, out)
-    after = os.getloadavg()[0]
-    answers = _count(out)
-    _remove(out)
-    if order.check and order.contestant in contestants.ANSWER:
-        side.run(workload, files_of(workload.data, root, workload.checked), scratch / "checked")
-    side.close()
-    return Measured(
-        order.contestant,
-        workload.rows(order.contestant),
-        tuple(warm),
-        _note(workload, order.contestant),
-        (before, after),
-        cold,
-        answers,
-    )
+class Contest:
+    """The contestant of an order, and what it can be told to do."""
+
+    def __init__(self, order: Order) -> None:
+        self._order = order
+        self._side: contestants.Contestant | None = None
+        self._workload = find(order.workload, order.sizes)
+        self._scratch, self._data = Path(order.scratch), Path(order.data)
+        self._out = self._scratch / "measured" if self._workload.sink == "parquet" else None
+        self._files = files_of(self._workload.data, self._data, self._workload.part(order.contestant))
+
+    def warm(self) -> dict[str, Any]:
+        self._side = contestants.enter(self._order.contestant, self._order.memory)
+        self._run(self._files, self._out)
+        cold = Run(tree_cpu(), _age())
+        while _age() < self._order.warm_up:
+            self._remove()
+            self._run(self._files, self._out)
+        return asdict(cold)
+
+    def run(self) -> dict[str, Any]:
+        found: list[Run] = []
+        self._remove()
+        with timed(found):
+            self._run(self._files, self._out)
+        return asdict(found[0]) | {"answers": _count(self._out)}
+
+    def check(self) -> dict[str, Any]:
+        self._remove()
+        files = files_of(self._workload.data, self._data, self._workload.checked)
+        self._run(files, self._scratch / "checked")
+        return {}
+
+    def _run(self, files: Path, out: Path | None) -> None:
+        assert self._side is not None, "it has not been told to warm up"
+        self._side.run(self._workload, files, out)
+
+    def _remove(self) -> None:
+        if self._out is not None:
+            shutil.rmtree(self._out, ignore_errors=True)
+
+    def close(self) -> None:
+        if self._side is not None:
+            self._side.close()
 
 
 def _age() -> float:
@@ -82,24 +95,18 @@ def _age() -> float:
     return time.time() - psutil.Process().create_time()
 
 
-def _note(workload: Workload, contestant: str) -> str:
-    part = workload.part(contestant)
-    return "" if part == workload.data.files else f"first {part} of {workload.data.files} files"
-
-
-def _remove(out: Path | None) -> None:
-    if out is not None:
-        shutil.rmtree(out, ignore_errors=True)
-
-
 def _count(out: Path | None) -> int:
     return sum(pq.read_metadata(path).num_rows for path in out.rglob("*.parquet")) if out else 0
 
 
-def main(order_path: str, result_path: str) -> None:
+def main(order_path: str, pipe: str) -> None:
     order = json.loads(Path(order_path).read_text())
     order["sizes"] = Sizes(**order["sizes"])
-    Path(result_path).write_text(json.dumps(run(Order(**order)).to_json()))
+    contest = Contest(Order(**order))
+    with os.fdopen(int(pipe), "w") as said:
+        for command in sys.stdin:
+            print(json.dumps(getattr(contest, command.strip())()), file=said, flush=True)
+    contest.close()
 
 
 if __name__ == "__main__":

@@ -132,10 +132,11 @@ def _thousand(sizes: Sizes) -> list[Workload]:
             f"{count} mixed queries, 100 keys",
             sizes.data(100),
             draw(count),
-            ("weft", "duck"),
+            sides,
+            parts={"duck": 1},
             check=1,
         )
-        for count in (1000, 5000)
+        for count, sides in ((1000, ("weft", "weft_100", "duck")), (5000, ("weft", "weft_100")))
     ]
 
 

@@ -10,6 +10,7 @@ from benchmarks.workload import Workload
 
 NAMES = {
     "weft": "weft",
+    "weft_100": "weft, the first 100 queries",
     "weft_executors": "weft, on executors",
     "native": "Spark, a streaming query each",
     "rival": "Spark, one job by hand",
