@@ -123,7 +123,7 @@ def restore(runtime: Runtime, snapshot: Snapshot | None) -> None:
         state.load()
     pending = runtime.answers.pending()
     if pending is not None:
-        runtime.redo(pending.number, pending.meta)
+        runtime.do(pending.number, pending.meta)
 
 
 def _take_out(runtime: Runtime, stopped: Mapping[str, str]) -> None:

@@ -10,26 +10,18 @@ What is in memory is a cache of the log; opening a home builds it anew after any
 from __future__ import annotations
 
 import threading
-import time
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-import pyarrow as pa
-
-from weft.collecting import uncollected
-from weft.engine import letters
+from weft.engine.answering import Step
 from weft.engine.batch import Batch
 from weft.engine.bucketed import Bucketed, Place
 from weft.engine.buckets import spread
-from weft.engine.due import Answers, finish
 from weft.engine.epochs import FAILED, change
 from weft.engine.errands import Crew
 from weft.engine.fresh import Fresh
 from weft.engine.held import Held, first_bound
-from weft.engine.letters import DEAD
-from weft.engine.outcome import Outcome, stopped
 from weft.engine.recovery import find, load_states, restore, save, was_in_buckets
 from weft.engine.shape import Done, Job
 from weft.engine.step import StreamState
@@ -56,14 +48,14 @@ class Runtime:
     """A program on a home. Ingest, answering and change may call from threads of their own."""
 
     def __init__(self, home: Home, program: Program, finisher: Finisher, crew: Crew | None = None) -> None:
-        self.home, self._finisher = home, finisher
+        self.home, self.finisher = home, finisher
         self.crew: Crew | None = None  # whose buckets hold the cells; None: they are held here
         self.catalog, self.answers, self.snapshots = Catalog(home), AnswerLog(home), Snapshots(home)
         self.logs = {stream.name: IngestLog(home, stream.name) for stream in program.streams}
         self.lock = threading.RLock()  # the program in force, and commits
         self.news = threading.Condition()  # a batch was committed, or all is to end
         self._stepping = threading.Lock()
-        self._fresh = Fresh(self.logs)
+        self.fresh = Fresh(self.logs)
         self.latest: dict[str, Instant] = {}
         self.states: dict[str, StreamState | Bucketed] = {}
         self.reached: dict[str, Reach] = {}  # how far streams had come that no query reads now
@@ -71,7 +63,7 @@ class Runtime:
         self.folded: dict[str, Instant] = {}  # the greatest event time of what is folded, by stream
         self.first: dict[str, Instant] = {}  # the least
         self.tally, self.step_number = Tally(), -1
-        self._dead: set[str] = set()
+        self.dead: set[str] = set()
         self._failure: BaseException | None = None
         self.step_seconds = self.latency = 0.0
         self.cells = self.state_bytes = 0  # as of the last step: the state itself is for its thread alone
@@ -92,7 +84,7 @@ class Runtime:
             kept = tuple(query for query in program.queries if query.name not in gone)
             self._adopt(replace(program, queries=kept))
             restore(self, snapshot)
-            self._measure()
+            self.measure()
 
     # -- the program in force
 
@@ -202,7 +194,7 @@ class Runtime:
     def dead_keys(self) -> set[str]:
         """The tables of dead letters that steps have written since this was last asked."""
         with self.lock:
-            found, self._dead = self._dead, set()
+            found, self.dead = self.dead, set()
         return found
 
     def release(self, delivered: int) -> None:
@@ -237,7 +229,7 @@ class Runtime:
                 return False
             record = self.logs[batch.stream].commit(batch.number, tables, meta, batch.written)
             if record.meta == meta:
-                self._fresh.keep(batch.stream, batch.number, tables)
+                self.fresh.keep(batch.stream, batch.number, tables)
             self.latest[batch.stream] = max(
                 self.latest.get(batch.stream, BEGINNING), _or_beginning(record.meta["max_time"])
             )
@@ -280,7 +272,7 @@ class Runtime:
     def _run_whole(self, step: int, intent: Mapping[str, Any]) -> None:
         """A step that fails half-way leaves a state that is not what the log says: no other may follow it."""
         try:
-            self._run(step, intent)
+            self.do(step, intent)
         except BaseException as error:
             self._failure = error
             raise
@@ -293,9 +285,11 @@ class Runtime:
                 help="start the program again: it goes on where it was",
             )
 
-    def redo(self, step: int, intent: Mapping[str, Any]) -> None:
-        """Do a step that was intended before a crash."""
-        self._run(step, intent)
+    def do(self, step: int, intent: Mapping[str, Any]) -> None:
+        """Do a step that is intended, now or since before a crash."""
+        Step(self, step, intent).run()
+        if step % SNAPSHOT_EVERY == 0:
+            save(self)
 
     def _reach(
         self, stream: str, news: list[IngestRecord], drain: bool, watermarks: Mapping[str, Instant]
@@ -308,50 +302,7 @@ class Runtime:
         watermark = max(watermark, watermarks.get(stream, BEGINNING))
         return Reach(watermark, max(latest, state.reach.drained) if drain else state.reach.drained)
 
-    @uncollected()
-    def _run(self, step: int, intent: Mapping[str, Any]) -> None:
-        began = time.time()
-        tables: dict[str, pa.Table] = {}
-        late: Counter[str] = Counter()
-        records = self.records_upto(intent["positions"])
-        outcome = Outcome({name: query.key for name, query in self.running.items()})
-        for stream, record in records:
-            late.update(self.fold(stream, record))
-            self._pass_through(stream, record, tables)
-            outcome.add_batch(stream, record, self._keys_of(record))
-        outcome.add_standing({k: t.num_rows for k, t in tables.items() if not k.startswith(DEAD)})
-        made = self._answer(step, {name: Reach(*pair) for name, pair in intent["reach"].items()}, late)
-        failing = self._stopped(records, made)
-        made = made.without(failing)
-        outcome.add_answers(made, late)
-        tables |= {self._key(name): table for name, table in made.tables.items()}
-        for name, failed in made.failed.items():
-            _append(tables, f"{DEAD}{self._key(name)}", letters.of_answers(name, failed))
-        oldest = min((record.meta["started"] for _, record in records), default=began)
-        counts = outcome.tally.to_json()
-        told = {"counts": counts, "stopped": {self._key(name): why for name, why in failing.items()}}
-        written = [bundle.renamed(self._key) for bundle in made.written]
-        kept = {self._key(name): table for name, table in made.kept.items()}
-        self.answers.commit(step, tables, dict(intent) | told, written, kept)
-        self.tally.add(counts)
-        with self.lock:
-            self._dead |= {key for key in tables if key.startswith(DEAD)}
-        self.positions, self.step_number = dict(intent["positions"]), step
-        self.step_seconds, self.latency = time.time() - began, time.time() - oldest
-        if failing:
-            self.take_out(failing)
-        for state in self.states.values():
-            state.expire()
-        self._measure()
-        if step % SNAPSHOT_EVERY == 0:
-            save(self)
-
-    def _stopped(self, records: list[tuple[str, IngestRecord]], made: Answers) -> dict[str, str]:
-        strict = {query.name for query in self.program.queries if query.fail_on_error} & set(self.running)
-        keys = {name: query.key for name, query in self.running.items()}
-        return stopped(strict, [record for _, record in records], made, keys, self._keys_of)
-
-    def _measure(self) -> None:
+    def measure(self) -> None:
         """Even looking at the cells may change how they are held, so whoever reports is told, not shown."""
         self.cells = sum(state.cells for state in self.states.values())
         self.state_bytes = sum(state.nbytes for state in self.states.values())
@@ -374,36 +325,7 @@ class Runtime:
             self.first[stream] = min(self.first.get(stream, first), first)
         if stream not in self.states:
             return {}
-        return self.states[stream].take_in(record, lambda: self._fresh.cells(stream, record))
-
-    def _pass_through(self, stream: str, record: IngestRecord, tables: dict[str, pa.Table]) -> None:
-        """Rows of standing filters and dead letters go on as they are."""
-        in_force = {query.key for query in self.running.values()}
-        for key, rows in self._fresh.passing(stream, record, self._keys_of(record)):
-            if key.startswith(DEAD) or key in in_force:
-                _append(tables, key, rows)
-        self._fresh.forget(stream, record.number)
-
-    def _keys_of(self, record: IngestRecord) -> dict[str, str]:
-        """The query versions that a batch was ingested for, by name: not always those in force now."""
-        return {query.name: query.key for query in self.catalog.queries_in(record.meta["epoch"])}
-
-    def _answer(self, step: int, reach: Mapping[str, Reach], late: Counter[str]) -> Answers:
-        """Answer what is due, and add to the late rows those that only the buckets know of."""
-        states = {name: self.states[name] for name in reach if name in self.states}
-        dues = [state.due(reach[name], self.first.get(name)) for name, state in states.items()]
-        with self.answers.writer(step) as out:
-            made = finish((item for due in dues for item in due.items), self._finisher, out)
-            made.take(out)
-        for due in dues:
-            made.add(due.said)
-            late.update(due.late)
-        for name, state in states.items():
-            state.reach = reach[name]
-        return made
-
-    def _key(self, name: str) -> str:
-        return self.running[name].key
+        return self.states[stream].take_in(record, lambda: self.fresh.cells(stream, record))
 
 
 def _latest(records: Sequence[IngestRecord]) -> Instant:
@@ -412,7 +334,3 @@ def _latest(records: Sequence[IngestRecord]) -> Instant:
 
 def _or_beginning(at: Instant | None) -> Instant:
     return BEGINNING if at is None else at
-
-
-def _append(tables: dict[str, pa.Table], key: str, rows: pa.Table) -> None:
-    tables[key] = pa.concat_tables([tables[key], rows]) if key in tables else rows
