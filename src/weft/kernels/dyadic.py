@@ -155,14 +155,17 @@ class Dyadic:
     def _one(self, comp: int, bounds: Bounds, out: Arrays, cut: Any) -> None:
         """All windows of one component."""
         values = tuple(array[comp][cut] for array in self.levels[0])
-        size, together = self.size, bounds.together
+        size, together, left = self.size, bounds.together, []
         if together > 1:
             into = tuple(array[:together] for array in out)
-            if self._running.try_ranges(values, size, comp, bounds.begun, into):
-                bounds, out = bounds.later, tuple(array[together:] for array in out)
+            if not self._running.try_ranges(values, size, comp, bounds.begun, into):
+                left.append((bounds.begun, into))
+            bounds, out = bounds.later, tuple(array[together:] for array in out)
         if len(bounds) and not self._spans.try_ranges(values, size, comp, bounds, out):
-            levels = [tuple(array[comp][cut] for array in level) for level in self.levels]
-            self._many(levels, bounds.lo, bounds.hi, out)
+            left.append((bounds, out))
+        levels = [tuple(array[comp][cut] for array in level) for level in self.levels] if left else []
+        for rest, into in left:
+            self._many(levels, rest.lo, rest.hi, into)
 
     def _few(self, bounds: Bounds, comps: Ints, out: Arrays, cut: Any) -> None:
         """Window by window, all components together."""

@@ -13,6 +13,8 @@ from __future__ import annotations
 from weft.kernels.bounds import Bounds
 from weft.kernels.combine import Arrays, Column, Kind, room
 
+WORTH = 16  # positions: what they take here, a window takes that is put together from blocks
+
 
 class Running:
     """The partials of one kind, made component by component when they are worth it."""
@@ -50,7 +52,7 @@ class Running:
             self.clear()
             self._origin = origin
         asked = self._asked[comp] = self._asked.get(comp, 0) + len(bounds)
-        if asked < size - max(origin, self._clean.get(comp, 0)):
+        if WORTH * asked < size - max(origin, self._clean.get(comp, 0)):
             return False
         out[0][...] = bounds.at_hi(self._refreshed(values[0], size, comp))
         return True

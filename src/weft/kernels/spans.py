@@ -20,6 +20,7 @@ from weft.kernels.bounds import Bounds
 from weft.kernels.combine import Arrays, Kind, assign, room
 
 MOST_BYTES = 512 << 20  # of all runs in this process
+WORTH = 4  # positions: what their runs take, a window takes that is put together from blocks
 
 _everyone: weakref.WeakSet[Spans] = weakref.WeakSet()
 
@@ -63,9 +64,8 @@ class Spans:
         """Whether as much has been asked for as making the runs costs; so at worst it costs twice as much."""
         asked = self._asked[comp] = self._asked.get(comp, 0) + windows
         if comp in self._levels:
-            changed = size - self._clean[comp]
-            return asked >= changed
-        if asked < 2 * size:
+            return WORTH * asked >= size - self._clean[comp]
+        if WORTH * asked < size:
             return False
         needed = _nbytes(values, size) * length.bit_length()
         return needed + sum(spans.nbytes for spans in _everyone) <= MOST_BYTES
@@ -82,7 +82,7 @@ class Spans:
             levels, self._clean[comp] = [values], size
         levels[0] = values
         changed = self._clean[comp]
-        for level in range(1, len(levels)):
+        for level in range(1, len(levels) if changed < size else 1):
             self._extend(levels[level - 1], levels[level], 1 << (level - 1), changed, size)
         while len(levels) <= top:
             made = tuple(room(array.shape, array.dtype) for array in values)

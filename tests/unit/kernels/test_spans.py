@@ -101,12 +101,12 @@ def change(bank: Dyadic, random: np.random.Generator) -> None:
 def test_runs_are_made_for_what_is_asked_again_and_again() -> None:
     bank = Dyadic(LEAST_OF, (GROUPS,))
     bank.widen(2)
-    bank.append(40)
+    bank.append(400)
     change(bank, np.random.default_rng(1))
-    for _ in range(2):
-        check(bank, 0, 1, 5)
+    for _ in range(2):  # 4 * 40 windows are fewer than 400 positions
+        check(bank, 0, 10, 5)
         assert not bank._spans._levels
-    check(bank, 0, 1, 5)
+    check(bank, 0, 10, 5)
     assert list(bank._spans._levels) == [1, 0]
 
 
