@@ -17,7 +17,7 @@ from typing import Any
 from weft.engine.answering import Step
 from weft.engine.batch import Batch
 from weft.engine.bucketed import Bucketed, Place
-from weft.engine.buckets import spread
+from weft.engine.buckets import is_cells, spread
 from weft.engine.epochs import FAILED, change
 from weft.engine.errands import Crew
 from weft.engine.fresh import Fresh
@@ -214,6 +214,13 @@ class Runtime:
         """The greatest event time taken in so far, by stream."""
         with self.lock:
             return dict(self.latest)
+
+    def waiting(self) -> int:
+        """How many cells are durable that no step has folded yet."""
+        fresh = (log.records(after=self.positions.get(name, -1)) for name, log in self.logs.items())
+        return sum(
+            record.data.rows(name) for r in fresh for record in r for name in record.tables if is_cells(name)
+        )
 
     def has(self, stream: str, batch: int) -> bool:
         return batch < self.logs[stream].next

@@ -3,8 +3,9 @@
     live            batch step  batch step  batch step         an answer comes with the batch that closes it
     catching up     batch batch batch step  batch batch ...    it is late by far more than that anyway
 
-A step costs something for every query, however few rows it folds: with a thousand queries five batches
-folded one by one cost more than twice what they cost together.
+A step costs something for every query, however few cells it folds: with a thousand queries five batches
+folded one by one cost more than twice what they cost together. Where cells are many that does not matter, but
+the memory they wait in does.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ STRIDE = (
     8  # times the shortest of the last steps: what every step costs is then an eighth of the time at most
 )
 LONGEST = 5.0  # seconds from the beginning of a step to that of the next, if it is waited for at all
+ENOUGH = 250_000  # cells of batches not yet folded: beside them, what every step costs is little
 RECENT = 16  # steps
 SPAN = 5.0  # seconds over which event time is compared with the clock
 FAST = 2  # times as fast as the clock: no source that is read as its rows come about keeps that up
@@ -39,11 +41,15 @@ class Strides:
         self._began = float("-inf")
         self._seconds: deque[float] = deque(maxlen=RECENT)
 
-    def due(self, latest: Mapping[str, Instant]) -> bool:
-        """Is it time for a step? `latest` is the greatest event time of each stream so far."""
+    def due(self, latest: Mapping[str, Instant], waiting: int) -> bool:
+        """Is it time for a step?
+
+        `latest` is the greatest event time of each stream so far, `waiting` the cells not yet folded.
+        """
         now = self._clock()
         self._look(now, latest)
-        return not (self._once or self._fast) or now - self._began >= self._stride()
+        is_live = not (self._once or self._fast)
+        return is_live or waiting >= ENOUGH or now - self._began >= self._stride()
 
     def stepped(self, seconds: float) -> None:
         """A step has just been done, and took so long."""

@@ -211,11 +211,16 @@ class Dense:
                 self._banks[kind] = new_bank(kind, (0,))
 
     def cells(self) -> Cells:
-        (sums,) = self._sums.base(self._head)
-        rows, groups = np.nonzero(sums[HERE, :, : self._groups])
+        (here,) = self._sums.base(self._head, np.array([HERE]))
+        rows, groups = np.nonzero(here[0, :, : self._groups])
         arrays: dict[Kind, Arrays] = {}
         for kind, bank in self._banks.items():
-            if bank.width:
+            if isinstance(bank, Prefix):  # whose values are made from sums: not for places without a cell
+                values = np.empty((bank.width, len(rows)), np.int64)
+                for comp in range(bank.width):
+                    values[comp] = bank.value(comp, rows + self._head, groups)
+                arrays[kind] = (values,)
+            elif bank.width:
                 arrays[kind] = tuple(array[:, rows, groups] for array in bank.base(self._head))
         return Cells(self.starts()[rows], groups, arrays)
 

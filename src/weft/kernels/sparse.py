@@ -77,6 +77,22 @@ class Sparse:
         if not self._waiting:
             return
         new, arrays = self._waiting_cells()
+        if len(self._group):
+            self._put_between(new, arrays)
+        else:
+            self._begin_with(new, arrays)
+        self._by_time = None
+
+    def _begin_with(self, new: Ints, arrays: Mapping[Kind, Arrays]) -> None:
+        """Take the cells as they are: there are no others."""
+        group, slice = np.divmod(new, len(self._times))
+        self._group, self._slice = group.astype(np.int32), slice.astype(np.int32)
+        arrays[SUM][0][HERE] = 1
+        for kind, own in arrays.items():
+            self._banks[kind].load(own)
+
+    def _put_between(self, new: Ints, arrays: Mapping[Kind, Arrays]) -> None:
+        """Put the cells among those that are there, or together with them."""
         known = self._keys()
         places = np.searchsorted(known, new)
         there = np.zeros(len(new), bool)
@@ -96,7 +112,6 @@ class Sparse:
                 if kind is SUM:
                     grown[0][HERE] = 1
                 bank.load(grown)
-        self._by_time = None
 
     def _waiting_cells(self) -> tuple[Ints, dict[Kind, Arrays]]:
         """The cells that wait, none twice, by their keys; they wait no longer."""

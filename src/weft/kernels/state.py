@@ -315,11 +315,11 @@ class FeedState:
 
     def _move_to(self, store: Store) -> None:
         cells = self._store.cells()
+        self._store = store  # at once: both may be large
         store.widen(self._widths, len(self.groups))
         if len(cells.starts):
             writes = {kind: (np.arange(len(arrays[0])), arrays) for kind, arrays in cells.arrays.items()}
             store.fold(cells.starts, cells.groups, _without_mark(writes))
-        self._store = store
 
 
 def table_keys(table: pa.Table) -> int:

@@ -122,7 +122,7 @@ class Runner:
             while not self._stopping.is_set() and not self._ended():
                 with self.runtime.news:
                     self.runtime.news.wait(POLL)
-                while self._strides.due(self.runtime.latest_times()) and self.runtime.step():
+                while self._is_time() and self.runtime.step():
                     self._strides.stepped(self.runtime.step_seconds)
                     self._answered.set()
                     self._review()
@@ -132,6 +132,9 @@ class Runner:
         finally:
             self._stop_streams()
             self._stopping.set()
+
+    def _is_time(self) -> bool:
+        return self._strides.due(self.runtime.latest_times(), self.runtime.waiting())
 
     def _stop_streams(self) -> None:
         for ingest in self.ingests.values():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from weft.engine.strides import LONGEST, SPAN, STRIDE, Strides
+from weft.engine.strides import ENOUGH, LONGEST, SPAN, STRIDE, Strides
 from weft.times import BEGINNING, HOUR, SECOND
 
 pytestmark = pytest.mark.together
@@ -17,12 +17,14 @@ class Run:
         self.now, self.event = 50.0, start
         self.strides = Strides(once, lambda: self.now)
 
-    def steps(self, seconds: int, speed: float = 1.0, costs: float = 0.25) -> list[int]:
-        """After how many seconds it stepped."""
-        stepped, began, free = [], self.now, self.now
+    def steps(self, seconds: int, speed: float = 1.0, costs: float = 0.25, cells: int = 0) -> list[int]:
+        """After how many seconds it stepped; every batch has so many cells."""
+        stepped, began, free, waiting = [], self.now, self.now, 0
         for second in range(seconds):
             self.now, self.event = began + second, self.event + int(speed * SECOND)
-            if self.now >= free and self.strides.due({"s": self.event}):
+            waiting += cells
+            if self.now >= free and self.strides.due({"s": self.event}, waiting):
+                waiting = 0
                 stepped.append(second)
                 self.now += costs
                 self.strides.stepped(costs)
@@ -54,6 +56,10 @@ def test_the_shortest_of_the_last_steps_tells_what_each_costs() -> None:
     assert run.steps(12, costs=1.5) == [1, 3, 5, 7, 9, 11]  # a large step is not waited for longer
 
 
+def test_many_cells_are_folded_at_once() -> None:
+    assert Run(once=True).steps(12, costs=0.9, cells=ENOUGH // 2) == [0, 2, 4, 6, 8, 10]
+
+
 def test_rows_of_the_past_are_known_by_event_time() -> None:
     run = Run()
     run.steps(12)
@@ -72,5 +78,5 @@ def test_the_first_row_is_no_leap() -> None:
     strides = run.strides
     for second in range(30):
         run.now += 1
-        assert strides.due({"s": BEGINNING if second < 2 * SPAN else 1000 * HOUR + second * SECOND})
+        assert strides.due({"s": BEGINNING if second < 2 * SPAN else 1000 * HOUR + second * SECOND}, 0)
         strides.stepped(0.5)
