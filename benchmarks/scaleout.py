@@ -93,7 +93,7 @@ def watch(process: subprocess.Popen[bytes], records: Path, count: int | None, di
     """Wait for so many records, or the end of the process; gives the CPU-seconds of its tree so far."""
     seen = 0.0
     while process.poll() is None and (count is None or len(list(records.glob("*.json"))) < count):
-        seen = tree_cpu(process.pid) or seen
+        seen = max(seen, tree_cpu(process.pid))  # at the end the JVM goes first, and its time with it
         time.sleep(0.02)
     if process.returncode:
         raise click.ClickException((directory / "weft.log").read_text()[-2000:])
