@@ -217,10 +217,10 @@ class Runtime:
 
     def waiting(self) -> int:
         """How many cells are durable that no step has folded yet."""
-        fresh = (log.records(after=self.positions.get(name, -1)) for name, log in self.logs.items())
-        return sum(
-            record.data.rows(name) for r in fresh for record in r for name in record.tables if is_cells(name)
-        )
+        with self.lock:
+            logs = [(log, self.positions.get(name, -1)) for name, log in self.logs.items()]
+        records = [record for log, position in logs for record in log.records(after=position)]
+        return sum(record.data.rows(name) for record in records for name in record.tables if is_cells(name))
 
     def has(self, stream: str, batch: int) -> bool:
         return batch < self.logs[stream].next

@@ -16,9 +16,7 @@ from collections.abc import Callable, Mapping
 
 from weft.times import BEGINNING, SECOND, Instant
 
-STRIDE = (
-    8  # times the shortest of the last steps: what every step costs is then an eighth of the time at most
-)
+STRIDE = 8  # times the shortest of the last steps, which so take an eighth of the time at most
 LONGEST = 5.0  # seconds from the beginning of a step to that of the next, if it is waited for at all
 ENOUGH = 250_000  # cells of batches not yet folded: beside them, what every step costs is little
 RECENT = 16  # steps
