@@ -15,8 +15,8 @@ from weft.optimize.rules.push_filter_below_window import push_filter_below_windo
 from weft.optimize.rules.push_having_below_aggregate import push_having_below_aggregate
 from weft.optimize.rules.sort_conjunctions import sort_conjunctions
 from weft.plan.check import check
-from weft.plan.nodes import Plan, Program, Query
-from weft.plan.tree import rewrite_up, schema
+from weft.plan.nodes import Plan, Program, Query, Window
+from weft.plan.tree import over, rewrite_up, schema, walk
 
 Rule = Callable[[Plan], Plan]
 
@@ -35,12 +35,34 @@ _MOST_ROUNDS = 20
 
 
 def optimize_program(program: Program) -> Program:
-    return replace(program, queries=tuple(optimize(query) for query in program.queries))
+    """The program with every query optimized; those that differ in their windows alone, once.
+
+    For no rule looks at how long a window is.
+    """
+    known: dict[tuple[object, ...], Plan] = {}
+    found = []
+    for query in program.queries:
+        parts = _parts(query.plan)
+        if parts not in known:
+            known[parts] = optimize_plan(query.plan)
+        window = next((node.window for node in walk(query.plan) if isinstance(node, Window)), None)
+        found.append(replace(query, plan=known[parts] if window is None else over(known[parts], window)))
+    return replace(program, queries=tuple(found))
 
 
 def optimize(query: Query) -> Query:
     """The query with every rule applied until none has anything left to do."""
     return replace(query, plan=optimize_plan(query.plan))
+
+
+def _parts(plan: Plan) -> tuple[object, ...]:
+    """What tells a plan from others that are alive, its window aside: the objects that it is made of."""
+    found: list[object] = []
+    for node in walk(plan):
+        found.append(type(node))
+        if not isinstance(node, Window):
+            found += [id(getattr(node, name)) for name in node.__slots__ if name not in ("source", "place")]
+    return tuple(found)
 
 
 def optimize_plan(plan: Plan, rules: tuple[Rule, ...] = RULES) -> Plan:

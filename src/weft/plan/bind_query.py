@@ -15,15 +15,15 @@ from sqlglot import exp
 
 from weft.errors import QueryError
 from weft.lang.expressions import place_of
-from weft.lang.statements import CreateQuery, Expr, Select, WindowSpec
+from weft.lang.statements import CreateQuery, Expr, Select
 from weft.plan.bind_aggregate import bind_aggregate
 from weft.plan.functions import is_aggregate
 from weft.plan.items import Meant, bind_items
-from weft.plan.nodes import Filter, Named, Plan, Project, Query, Scan, Stream, Window
+from weft.plan.nodes import Filter, Named, Plan, Project, Query, Scan, Stream
 from weft.plan.problems import Problems, raise_all
 from weft.plan.rows import Rows, refuse_aggregates
 from weft.plan.scope import Scope, resolve
-from weft.plan.tree import rewrite_up
+from weft.plan.tree import over
 from weft.plan.windowcalls import refuse_window_calls
 
 Known = dict[tuple[Select, bool, bool], Plan]  # what is selected, from a window or not, EMIT EMPTY
@@ -41,20 +41,11 @@ def bind_query(statement: CreateQuery, stream: Stream, told: Mapping[str, str], 
     if plan is None:
         plan = known[what] = _bind_plan(statement, stream, told)
     elif window is not None:
-        plan = _over(plan, window)
+        plan = over(plan, window)
     return Query(
         statement.name, plan, statement.sink, statement.emit_empty, statement.fail_on_error, statement.retain,
         statement,
     )  # fmt: skip
-
-
-def _over(plan: Plan, window: WindowSpec) -> Plan:
-    """The same over another window."""
-
-    def change(node: Plan) -> Plan:
-        return Window(node.source, window, window.place) if isinstance(node, Window) else node
-
-    return rewrite_up(plan, change)
 
 
 def _bind_plan(statement: CreateQuery, stream: Stream, told: Mapping[str, str]) -> Plan:

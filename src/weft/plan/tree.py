@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import assert_never
 
+from weft.lang.statements import WindowSpec
 from weft.plan.nodes import Aggregate, Column, Filter, Plan, Project, Scan, Top, Window
 
 
@@ -37,6 +38,15 @@ def rewrite_up(plan: Plan, rule: Callable[[Plan], Plan]) -> Plan:
             return rule(plan if source is plan.source else replace(plan, source=source))
         case _:
             assert_never(plan)
+
+
+def over(plan: Plan, window: WindowSpec) -> Plan:
+    """The same over another window."""
+
+    def change(node: Plan) -> Plan:
+        return Window(node.source, window, window.place) if isinstance(node, Window) else node
+
+    return rewrite_up(plan, change)
 
 
 def schema(plan: Plan) -> tuple[Column, ...]:

@@ -22,10 +22,12 @@ def test_optimizing_twice_changes_nothing() -> None:
 
 
 def test_the_whole_program() -> None:
-    bound = program(f"CREATE QUERY a AS {SELECT}; CREATE QUERY b AS SELECT price FROM trades WHERE TRUE")
-    assert [one.plan for one in optimize_program(bound).queries] == [
-        optimize(one).plan for one in bound.queries
-    ]
+    select, other = SELECT, SELECT.replace(WINDOW, "[RANGE 9 MINUTES SLIDE 7 SECONDS]")
+    texts = (select, "SELECT price FROM trades WHERE TRUE", other, other.replace("5", "6"), select, other)
+    bound = program("; ".join(f"CREATE QUERY q{at} AS {text}" for at, text in enumerate(texts)))
+    plans = [one.plan for one in optimize_program(bound).queries]
+    assert plans == [optimize(one).plan for one in bound.queries]
+    assert len(set(plans)) == 4
 
 
 def test_queries_that_ask_the_same_get_the_same_plan() -> None:
