@@ -17,6 +17,7 @@ import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 import pytest
 
+from tests.ages import set_age
 from tests.cluster.standalone import HOST, SPARK, Standalone, kill
 
 pytestmark = pytest.mark.spark
@@ -49,6 +50,7 @@ def write_files(directory: Path) -> None:
             "ts": pa.array((seconds * 1e6).astype(np.int64), pa.timestamp("us", tz="UTC")),
         }
         pq.write_table(pa.table(rows), directory / f"{at:03d}.parquet")
+        set_age(directory / f"{at:03d}.parquet", at)
 
 
 def start(directory: Path, name: str, *command: str | Path, python: Path | str = sys.executable) -> Process:

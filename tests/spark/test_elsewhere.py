@@ -16,6 +16,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 
+from tests.ages import set_age
 from tests.stores import package, url
 from weft.errors import RunError
 from weft.log.catalog import Catalog
@@ -63,7 +64,7 @@ class Machine:
         }
         self.tables.append(pa.table(columns))
         pq.write_table(self.tables[-1], self.path / f"{number}.staged", row_group_size=ROWS // 2)
-        os.utime(self.path / f"{number}.staged", (1_700_000_000 + number,) * 2)
+        set_age(self.path / f"{number}.staged", number)
         (self.path / f"{number}.staged").rename(self.path / "in" / f"{number:03d}.parquet")
 
     def weft(self, where: str, *args: str, fault: str = "") -> subprocess.CompletedProcess[str]:

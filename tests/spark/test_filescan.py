@@ -14,6 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from tests.ages import set_age
 from tests.properties.programs import scenario
 from weft.engine import parquetfiles
 from weft.engine.parquetfiles import Piece, pieces, read, spread
@@ -68,6 +69,7 @@ class Runs:
 
     def __init__(self, spark, path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         self.spark, self.path, self.read = spark, path, list[bool]()
+        self.laid = 0
         (path / "in").mkdir()
         real = Ways._by_columns
 
@@ -82,6 +84,8 @@ class Runs:
         file = self.path / "in" / name
         file.parent.mkdir(parents=True, exist_ok=True)
         pq.write_table(table, file, **options)
+        self.laid += 1
+        set_age(file, self.laid)
 
     def answers(self, query: str = PLAIN, options: str = "", **session: Any) -> list[dict[str, Any]]:
         """Of a fresh run, its rows in order."""

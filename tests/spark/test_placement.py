@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from tests.ages import set_age
 from tests.properties.programs import STREAM, as_case, disagreements, scenario
 from weft.engine.placement import AUTO, Limits
 from weft.errors import RunError
@@ -45,6 +46,7 @@ def write_files(directory: Path, count: int) -> None:
             "ts": pa.array([int(each * 1e6) for each in seconds], pa.timestamp("us", tz="UTC")),
         }
         pq.write_table(pa.table(rows), directory / f"{at:03d}.parquet")
+        set_age(directory / f"{at:03d}.parquet", at)
 
 
 def test_cells_that_go_and_come_back_cost_no_answer(spark, tmp_path: Path) -> None:

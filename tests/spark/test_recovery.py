@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,6 +13,7 @@ import pyarrow.dataset as ds
 import pytest
 from pyspark.errors import PySparkException
 
+from tests.ages import set_age
 from weft.engine.runtime import Runtime
 from weft.engine.shape import Job
 from weft.errors import RunError
@@ -49,7 +49,7 @@ class Place:
         ]
         staged = self.path / "staged"
         staged.write_text("\n".join(json.dumps(row) for row in rows))
-        os.utime(staged, (1_700_000_000 + number,) * 2)  # Spark takes them in this order
+        set_age(staged, number)
         staged.rename(self.path / "in" / f"{number:03d}.json")
 
     def session(self, text: str) -> Session:
