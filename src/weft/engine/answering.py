@@ -4,7 +4,7 @@
     answer     what is due by then, written as it is made
     commit     one record that lists what was written, with the totals: from here on the step is done
 
-A step that is done again after a crash is given the same intent, and so comes to the same answers.
+A step that is done again after a crash is given the same intent; what it made before has no record.
 """
 
 from __future__ import annotations

@@ -18,7 +18,7 @@ from weft.times import BEGINNING, SECOND, Instant
 
 STRIDE = 8  # times the shortest of the last steps, which so take an eighth of the time at most
 LONGEST = 5.0  # seconds from the beginning of a step to that of the next, if it is waited for at all
-ENOUGH = 250_000  # cells of batches not yet folded: beside them, what every step costs is little
+ENOUGH = 250_000  # cells of batches not yet folded: more than this do not wait, whatever a step costs
 RECENT = 16  # steps
 SPAN = 5.0  # seconds over which event time is compared with the clock
 FAST = 2  # times as fast as the clock: no source that is read as its rows come about keeps that up

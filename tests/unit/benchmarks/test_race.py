@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from pathlib import Path
 
 import pytest
@@ -9,6 +11,8 @@ import pytest
 from benchmarks import answers, flink_home
 from benchmarks.answers import Verdict
 from benchmarks.race import Settings, Unequal, race
+from benchmarks.side import Order
+from benchmarks.turns import Ended, Turns
 from benchmarks.workloads import Sizes, find
 
 SIZES = Sizes(rows=20_000, files=4)
@@ -39,6 +43,12 @@ def test_a_race_ends_at_the_first_wrong_answer(tmp_path: Path, monkeypatch: pyte
     monkeypatch.setattr(answers, "compare", lambda *_: Verdict(5, "", 1, 0, 0, "q, window to 1, key 2"))
     with pytest.raises(Unequal, match="ten-csv, duck: 1 missing"):
         race(find("ten-csv", SIZES), settings(tmp_path), lambda _: None)
+
+
+def test_a_process_that_dies_is_noticed(tmp_path: Path) -> None:
+    order = Order("no such workload", "duck", SIZES, str(tmp_path), str(tmp_path), 0.0, "1g")
+    with Turns(sys.executable, order, os.environ) as turns, pytest.raises(Ended, match="exit code 1"):
+        turns.tell("warm")
 
 
 def test_flink_that_cannot_be_installed_is_a_reason(tmp_path: Path) -> None:
