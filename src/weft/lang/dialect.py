@@ -18,6 +18,7 @@ from sqlglot.generators.spark import SparkGenerator
 from sqlglot.parsers.spark import SparkParser
 from sqlglot.tokenizer_core import Token, TokenType
 
+from weft.errors import RunError
 from weft.lang.cursor import Cursor
 from weft.lang.functions import BUILDERS
 from weft.lang.names import may_need_quotes, needs_quotes, quoted
@@ -286,6 +287,14 @@ class Weft(Spark):
 
 def parser(text: Text) -> WeftParser:
     """A parser for tokens of this text."""
-    made = WeftParser(dialect=Weft())
+    try:
+        made = WeftParser(dialect=Weft())
+    except TypeError as error:  # a compiled class has no subclass that is not
+        raise RunError(
+            "sqlglot-compiled",
+            "this environment has sqlglot's compiled parser, which weft's dialect of SQL cannot extend",
+            because=str(error),
+            help="`pip uninstall sqlglotc`, or give weft an environment of its own",
+        ) from error
     made.text = text
     return made

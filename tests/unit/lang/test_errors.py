@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from weft.errors import Errors, QueryError
+from weft.errors import Errors, QueryError, RunError
+from weft.lang import dialect
 from weft.lang.parse import parse_expression, parse_program
 
 COLUMNS = "(a INT, ts TIMESTAMP)"
@@ -253,3 +254,14 @@ def test_deep_nesting_is_refused(text: str) -> None:
 def test_what_spark_does_not_read_is_refused(text: str) -> None:
     with pytest.raises(QueryError):
         parse_expression(text)
+
+
+def test_a_compiled_sqlglot_is_told_from_a_bad_program(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(**_: object) -> None:
+        raise TypeError("interpreted classes cannot inherit from compiled")
+
+    monkeypatch.setattr(dialect, "WeftParser", refuse)
+    with pytest.raises(RunError) as caught:
+        parse_program(f"{SELECT};")
+    assert caught.value.code == "sqlglot-compiled"
+    assert "pip uninstall sqlglotc" in caught.value.help
