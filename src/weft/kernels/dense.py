@@ -23,7 +23,8 @@ from weft.kernels.prefix import Prefix
 _AT_ONCE = 1 << 14  # places of a bank up to which one window is computed for all components
 _WINDOWS = 512  # so many of these are kept until the cells change
 _GRIDS = 1 << 25  # bytes of grids kept until then
-_IDLE_ROWS = 64  # expired rows that are not worth moving the others for
+_IDLE_ROWS = 64  # expired rows that are not worth moving the others for,
+_IDLE_PLACES = 1 << 16  # unless they are as wide as this
 
 
 class Dense:
@@ -184,13 +185,18 @@ class Dense:
     def expire(self, before: int) -> None:
         self._forget()
         self._head += int(np.searchsorted(self.starts(), before))
-        if self._head > max(_IDLE_ROWS, self._size - self._head):
+        if self._is_idle():
             for bank in self._banks.values():
                 if bank.width:
                     bank.drop(self._head)
             self._times = self._times[self._head : self._size].copy()
             self._size -= self._head
             self._head = 0
+
+    def _is_idle(self) -> bool:
+        """Whether expired rows are more than the others, and many."""
+        many = self._head > _IDLE_ROWS or self._head * self._groups > _IDLE_PLACES
+        return many and self._head > self._size - self._head
 
     def present(self) -> Bools:
         return self._here() > 0

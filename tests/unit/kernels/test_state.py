@@ -307,6 +307,19 @@ def test_state_stays_level_while_slices_and_groups_come_and_go() -> None:
     assert len(state.groups) <= 128
 
 
+def test_few_slices_of_very_many_groups_leave_no_wide_rows_behind() -> None:
+    count, keys, sizes = ColumnSpec("count(*)", "count"), pa.array(np.arange(20_000)), []
+    state = FeedState(1)
+    for slice in range(30):
+        state.fold(np.full(20_000, slice), [keys], {count: {"": pa.array(np.ones(20_000, np.int64))}})
+        state.expire(slice - 1)
+        found = state.answer(np.array([slice - 1]), np.array([slice + 1]), count, [count])
+        assert set(found.values[count][0].tolist()) == {min(slice, 1) + 1}
+        sizes.append(state.nbytes)
+    assert isinstance(state._store, Dense)
+    assert max(sizes) <= 3 * sizes[1]
+
+
 @pytest.mark.parametrize("kind", STATES)
 @pytest.mark.parametrize("seed", [1, 2])
 def test_a_long_run_with_late_cells_and_expiry(kind: str, seed: int) -> None:
