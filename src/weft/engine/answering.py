@@ -38,6 +38,7 @@ class Step:
         self._keys = {name: query.key for name, query in runtime.running.items()}
         self._tables: dict[str, pa.Table] = {}
         self._late: Counter[str] = Counter()
+        self._keys_in: dict[int, dict[str, str]] = {}  # by epoch
         self._outcome = Outcome(self._keys)
 
     @uncollected()
@@ -110,7 +111,11 @@ class Step:
 
     def _keys_of(self, record: IngestRecord) -> dict[str, str]:
         """The query versions that a batch was ingested for, by name: not always those in force now."""
-        return {query.name: query.key for query in self._runtime.catalog.queries_in(record.meta["epoch"])}
+        epoch = record.meta["epoch"]
+        if epoch not in self._keys_in:
+            queries = self._runtime.catalog.queries_in(epoch)
+            self._keys_in[epoch] = {query.name: query.key for query in queries}
+        return self._keys_in[epoch]
 
     def _append(self, key: str, rows: pa.Table) -> None:
         there = self._tables.get(key)

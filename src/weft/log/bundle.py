@@ -48,7 +48,7 @@ class Slot:
 
     def moved(self, files: int) -> Slot:
         """The same in a list with so many files before it."""
-        return replace(self, file=self.file + files)
+        return replace(self, file=self.file + files) if files else self
 
     def to_json(self) -> list[Any]:
         body: list[Any] = [self.offset, self.length, self.rows, self.checksum, self.file]
@@ -207,11 +207,12 @@ class _Layout:
                 apart.append((at, table.column_names[at], first, self._places[span.memory]))
         gone = {at for at, *_ in apart}
         own = table.select([at for at in range(table.num_columns) if at not in gone]) if apart else table
-        return replace(self._put(chunks, own), common=tuple(apart))
+        return self._put(chunks, own, tuple(apart))
 
-    def _put(self, chunks: list[Any], table: Any) -> Slot:
+    def _put(self, chunks: list[Any], table: Any, common: tuple[Common, ...] = ()) -> Slot:
         stream = _stream(table)
-        slot = Slot(self._size, sum(len(chunk) for chunk in stream), table.num_rows, checksum(stream))
+        length = sum(len(chunk) for chunk in stream)
+        slot = Slot(self._size, length, table.num_rows, checksum(stream), common=common)
         chunks += stream
         self._size += slot.length
         return slot
