@@ -116,8 +116,7 @@ class Dyadic:
         self.levels = [tuple(array[comps] for array in level) for level in self.levels]
 
     def keep_groups(self, groups: Ints) -> None:
-        self._clear()
-        self.levels = [tuple(array[..., groups] for array in level) for level in self.levels]
+        self.load(tuple(array.take(groups, axis=2) for array in self.base()))
 
     def __getstate__(self) -> dict[str, Any]:
         """The values alone, without spare room and in one piece: all else is made of them."""

@@ -150,7 +150,7 @@ class Prefix:
         self.sums = self.sums[comps]
 
     def keep_groups(self, groups: Ints) -> None:
-        self.sums = self.sums[..., groups]
+        self.sums = self.sums[:, : self.size + 1].take(groups, axis=2)
 
     def _enlarge(self, shape: tuple[int, ...]) -> None:
         self.sums = enlarged(self.sums, shape, 0, self.size + 1)
