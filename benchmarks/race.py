@@ -1,10 +1,12 @@
 """All contestants on a workload, in turn, each in its own process; and their answers compared.
 
-    weft     cold, warm up                     run          run          run          answers kept
-    native                  cold, warm up          run          run          run                  answers kept
+    weft     cold, warm up                   once more       run        run        run        answers kept
+    native                  cold, warm up        once more       run        run        run          answers kept
 
 What a machine can do changes by the minute where others use it too. Contestants that take turns meet the
 same, so that the ratio of their costs means something; all are up at the same time, and idle while one runs.
+Who was warm first has been idle longest, and what it read or was made of is no longer in memory: so there is
+a round that does not count.
 """
 
 from __future__ import annotations
@@ -98,9 +100,9 @@ def race(workload: Workload, settings: Settings, say: Callable[[str], None]) -> 
 
         for name in names:
             or_absent(name, partial(enter, name))
-        for _ in range(settings.repeat):
+        for turn in [_Runner.rehearse] * result.full + [_Runner.run] * settings.repeat:
             for name, runner in list(up.items()):
-                or_absent(name, runner.run)
+                or_absent(name, partial(turn, runner))
         for name, runner in up.items():
             result.sides[name] = runner.measured(workload)
             if judge is not None and name in contestants.ANSWER:
@@ -118,6 +120,9 @@ class _Runner:
         self._runs: list[Run] = []
         self._wrote = 0
         self._cold = Run(**turns.tell("warm"))
+
+    def rehearse(self) -> None:
+        self._turns.tell("run")
 
     def run(self) -> None:
         said = self._turns.tell("run")
