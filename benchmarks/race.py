@@ -1,7 +1,7 @@
 """All contestants on a workload, in turn, each in its own process; and their answers compared.
 
-    weft     cold, warm up                   once more       run        run        run        answers kept
-    native                  cold, warm up        once more       run        run        run          answers kept
+    weft     cold, warm up                once more       run        run        run        answers kept
+    native                  cold, warm up     once more       run        run        run          answers kept
 
 What a machine can do changes by the minute where others use it too. Contestants that take turns meet the
 same, so that the ratio of their costs means something; all are up at the same time, and idle while one runs.
