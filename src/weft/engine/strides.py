@@ -27,8 +27,9 @@ FAST = 2  # times as fast as the clock: no source that is read as its rows come 
 class Strides:
     """Knows how long steps take, and whether the streams are catching up.
 
-    `once`: there is nothing but what is there already, so they are from the first batch on. Otherwise event
-    time tells: where rows of hours pass within minutes, they are rows of the past.
+    `once`: there is nothing but what is there already, so they are from the first batch on; what a step costs
+    is not known then, and may be much. Otherwise event time tells: where rows of hours pass within minutes,
+    they are rows of the past.
     """
 
     def __init__(self, once: bool = False, clock: Callable[[], float] = time.monotonic) -> None:
@@ -36,7 +37,7 @@ class Strides:
         self._fast = False
         self._seen: dict[str, Instant] = {}
         self._looked = clock()
-        self._began = float("-inf")
+        self._began = clock() if once else float("-inf")
         self._seconds: deque[float] = deque(maxlen=RECENT)
 
     def due(self, latest: Mapping[str, Instant], waiting: int) -> bool:
@@ -63,4 +64,4 @@ class Strides:
             self._looked = now
 
     def _stride(self) -> float:
-        return min(STRIDE * min(self._seconds, default=0.0), LONGEST)
+        return min(STRIDE * min(self._seconds, default=LONGEST), LONGEST)

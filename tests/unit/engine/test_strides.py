@@ -38,26 +38,26 @@ def test_a_live_stream_steps_with_every_batch() -> None:
 
 
 def test_a_run_over_what_is_there_strides_from_the_first_batch_on() -> None:
-    assert Run(once=True).steps(9, costs=0.25) == [0, 2, 4, 6, 8]  # STRIDE * 0.25 s
+    assert Run(once=True).steps(13, costs=0.25) == [5, 7, 9, 11]  # LONGEST, then STRIDE * 0.25 s
 
 
 def test_a_stride_has_a_longest() -> None:
-    assert Run(once=True).steps(16, costs=3.0) == [0, 5, 10, 15]
+    assert Run(once=True).steps(16, costs=3.0) == [5, 10, 15]
     assert STRIDE * 3.0 > LONGEST
 
 
 def test_a_step_that_takes_longer_is_followed_by_the_next() -> None:
-    assert Run(once=True).steps(16, costs=7.0) == [0, 7, 14]
+    assert Run(once=True).steps(20, costs=7.0) == [5, 12, 19]
 
 
 def test_the_shortest_of_the_last_steps_tells_what_each_costs() -> None:
     run = Run(once=True)
-    run.steps(1, costs=0.25)
+    run.steps(6, costs=0.25)
     assert run.steps(12, costs=1.5) == [1, 3, 5, 7, 9, 11]  # a large step is not waited for longer
 
 
 def test_many_cells_are_folded_at_once() -> None:
-    assert Run(once=True).steps(12, costs=0.9, cells=ENOUGH // 2) == [0, 2, 4, 6, 8, 10]
+    assert Run(once=True).steps(12, costs=0.9, cells=ENOUGH // 2) == [1, 3, 5, 7, 9, 11]
 
 
 def test_rows_of_the_past_are_known_by_event_time() -> None:
