@@ -54,6 +54,7 @@ if ! pip --version >/dev/null 2>&1; then
     make_venv "$python"
 fi
 say "installing packages into .venv (Spark is large: some minutes on a slow line)"
-# The build backend is installed first and by the same constraints, so that it is locked as well.
-pip install -c constraints.txt hatchling editables
+# What builds weft (hatchling) and Spark, which comes as source (setuptools, with a bdist_wheel of its own
+# from 70.1 on), is installed first and by the same constraints, so that it is locked as well.
+pip install -c constraints.txt hatchling editables 'setuptools>=70.1'
 pip install -c constraints.txt --no-build-isolation -e '.[dev]'
