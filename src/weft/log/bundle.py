@@ -167,9 +167,10 @@ class BundleWriter:
         if self._file is None:
             self._file = NewFile(self._path, self._point)
         chunks, index = self._layout.add(self.held, self._spans)
-        self._file.put(chunks)
+        keep = self.kept_bytes + self._size <= self._keep
+        self._file.put(chunks, cached=not keep)
         self._index |= {name: (slot,) for name, slot in index.items()}
-        if self.kept_bytes + self._size <= self._keep:
+        if keep:
             self.kept |= self.held
             self.kept_bytes += self._size
         self.held, self._spans, self._memory, self._size = {}, {}, set(), 0

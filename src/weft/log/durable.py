@@ -22,14 +22,15 @@ import threading
 import zlib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 from weft.errors import Bug, RunError
 from weft.log.outbox import Outbox
 from weft.log.paths import AnyPath
 from weft.log.remote import RemotePath
+from weft.log.uncached import Appending
 
 Chunks = Sequence[Any]  # bytes, memoryviews or Arrow buffers
 
@@ -61,7 +62,6 @@ _hits: Counter[str] = Counter()
 _hits_lock = threading.Lock()
 
 _CHECKSUM = b',\n"checksum": "'
-_BUFFER = 1 << 20
 _NO_HARD_LINKS = {errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK}
 
 
@@ -115,21 +115,22 @@ class NewFile:
             if isinstance(path, RemotePath):
                 self._outbox = Outbox()
             else:
-                self._file = open(path, "xb", buffering=_BUFFER)  # noqa: SIM115  by `close` or `give_up`
+                self._file = Appending(path)
 
-    def put(self, chunks: Chunks) -> None:
+    def put(self, chunks: Chunks, cached: bool = True) -> None:
+        """More of it; not `cached`: nobody will read it from the system's cache."""
         with writing(self._path), self._whole_or_not():
             if isinstance(self._path, RemotePath):
                 self._outbox.add(chunks)
             else:
-                _write(self._file, chunks, self._point)
+                _write(self._file, chunks, self._point, cached)
 
     def close(self) -> None:
         if isinstance(self._path, RemotePath):
             self._outbox.send(self._path, lambda when: fault(f"{self._point}.{when}"))
         else:
             with writing(self._path), self._whole_or_not():
-                _settle(self._file, sync=True)
+                self._file.settle()
                 self._file.close()
                 fault(f"{self._point}.staged")
                 sync_directory(self._path.parent)
@@ -250,30 +251,25 @@ def _staged(path: Path, chunks: Chunks, point: str) -> Iterator[Path]:
 
 def _put(path: Path, chunks: Chunks, point: str, sync: bool = True) -> None:
     try:
-        with open(path, "xb", buffering=_BUFFER) as file:
+        with closing(Appending(path)) as file:
             _write(file, chunks, point)
-            _settle(file, sync)
+            if sync:
+                file.settle()
     except OSError:
         with suppress(OSError):
             path.unlink()
         raise
 
 
-def _write(file: BinaryIO, chunks: Chunks, point: str) -> None:
+def _write(file: Appending, chunks: Chunks, point: str, cached: bool = True) -> None:
     if "WEFT_FAULT" in os.environ and os.environ["WEFT_FAULT"].startswith(f"{point}.half"):
         whole = b"".join(chunks)
-        file.write(whole[: len(whole) // 2])
+        file.put([whole[: len(whole) // 2]], cached)
         file.flush()
         fault(f"{point}.half")
-        file.write(whole[len(whole) // 2 :])
+        file.put([whole[len(whole) // 2 :]], cached)
     else:
-        file.writelines(chunks)
-
-
-def _settle(file: BinaryIO, sync: bool) -> None:
-    file.flush()
-    if sync:
-        os.fsync(file.fileno())
+        file.put(chunks, cached)
 
 
 def _link_once(staged: Path, path: Path) -> bool:
