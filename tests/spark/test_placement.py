@@ -15,6 +15,7 @@ import pytest
 
 from tests.ages import set_age
 from tests.properties.programs import STREAM, as_case, disagreements, scenario
+from weft.engine import strides
 from weft.engine.placement import AUTO, Limits
 from weft.errors import RunError
 from weft.session import Session
@@ -88,6 +89,7 @@ def test_a_run_tells_where_its_cells_are_and_why(
 ) -> None:
     caplog.set_level(logging.INFO, "weft")
     write_files(tmp_path / "files", 6)
+    monkeypatch.setattr(strides, "LONGEST", 0.0)  # a step after each file
     monkeypatch.setattr(running, "Placement", partial(Placement, limits=Limits(**limits)))
     answers = {}
     for placement in (AUTO, "driver"):
