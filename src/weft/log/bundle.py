@@ -27,12 +27,12 @@ from weft.log.remote import RemotePath
 
 PIECE_BYTES = 32 << 20  # small enough for its memory to be had again for the next piece without clearing it
 
-_END_OF_STREAM = b"\xff\xff\xff\xff\x00\x00\x00\x00"
 _KNOWN_BYTES = 64 << 20  # of columns kept by a reader
 _SAMPLE = 1 << 12  # bytes of a column that are tried
 _SHRUNK = 0.2  # what they must be pressed into: pressing costs ten times what writing costs
 # Handing columns to threads costs more than packing them.
-_OPTIONS = pa.ipc.IpcWriteOptions(compression="lz4", use_threads=False)
+_PRESSED = pa.ipc.IpcWriteOptions(compression="lz4", use_threads=False)
+_AS_IT_IS = pa.ipc.IpcWriteOptions(use_threads=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,12 +220,27 @@ class _Layout:
 
 
 def _stream(table: Any) -> Chunks:
+    """An IPC stream, of which the columns are parts of the table's memory where they are not pressed."""
     has_dictionary = any(pa.types.is_dictionary(kind) for kind in table.schema.types)
-    if has_dictionary or (table.num_rows >= MANY_ROWS and _shrinks(table)):
-        return [memoryview(_written_stream(table))]
-    # A stream is its schema message, its batches and a mark; put together by hand, a third of the time.
-    batches = [memoryview(batch.serialize()) for batch in table.combine_chunks().to_batches()]
-    return [memoryview(table.schema.serialize()), *batches, _END_OF_STREAM]
+    press = has_dictionary or (table.num_rows >= MANY_ROWS and _shrinks(table))
+    out = _Parts()
+    with pa.ipc.new_stream(
+        pa.PythonFile(out, mode="w"), table.schema, options=_PRESSED if press else _AS_IT_IS
+    ) as writer:
+        writer.write_table(table.combine_chunks())
+    return out.parts
+
+
+class _Parts:
+    """A file that keeps what it is given."""
+
+    closed = False
+
+    def __init__(self) -> None:
+        self.parts: list[Any] = []
+
+    def write(self, part: Any) -> None:
+        self.parts.append(part)
 
 
 def _shrinks(table: Any) -> bool:
@@ -236,13 +251,6 @@ def _shrinks(table: Any) -> bool:
     ]
     pressed = sum(len(pa.compress(sample, "lz4", asbytes=True)) for sample in samples)
     return pressed < _SHRUNK * sum(int(sample.size) for sample in samples)
-
-
-def _written_stream(table: Any) -> Any:
-    out = pa.BufferOutputStream()
-    with pa.ipc.new_stream(out, table.schema, options=_OPTIONS) as writer:
-        writer.write_table(table)
-    return out.getvalue()
 
 
 class KnownColumns:
