@@ -43,12 +43,13 @@ def distinct_pairs(windows: Iterable[WindowSpec]) -> tuple[Pair, ...]:
     """The (slide, phase) pairs of all starts and ends, without those that lie on another's."""
     found: set[Pair] = set()
     for window in windows:
-        found |= _pairs(window)
+        found |= pairs_of(window)
     kept = [pair for pair in found if not any(lies_on(pair, other) for other in found if other != pair)]
     return tuple(sorted(kept))
 
 
-def _pairs(window: WindowSpec) -> set[Pair]:
+def pairs_of(window: WindowSpec) -> set[Pair]:
+    """Where one window starts and ends: two windows with the same pairs have the same edges."""
     end = window.offset % window.slide
     start = (window.offset - window.range) % window.slide
     if abs(end - start) * 2 == window.slide:  # two phases half a slide apart are one phase of half the slide

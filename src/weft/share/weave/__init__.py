@@ -1,0 +1,1 @@
+"""Which queries share slices: edge rates, costs, and the search for a cheap partition into groups."""

@@ -1,0 +1,120 @@
+"""Edge rates: exact, by points and by sample, against counting edges one by one."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.unit.share.weave.windows import EXAMPLE_3, classes_of, window
+from weft.lang.statements import WindowSpec
+from weft.share.slicing import pairs_of
+from weft.share.weave.cost import weaveability
+from weft.share.weave.density import TooMany, common, density
+from weft.share.weave.points import common_rates, points_of, probes_of
+from weft.times import SECOND
+
+some_windows = st.lists(st.tuples(st.integers(1, 40), st.integers(1, 12)), min_size=1, max_size=6)
+
+
+def all_pairs(windows: list[WindowSpec]) -> list[tuple[int, int]]:
+    return [pair for one in windows for pair in pairs_of(one)]
+
+
+def counted(windows: list[WindowSpec]) -> float:
+    """Edges a second, counted over a time in which all slides up to 12 s fit."""
+    period = 27720
+    edges = np.zeros(2 * period, bool)  # in half seconds
+    for slide, phase in all_pairs(windows):
+        edges[2 * phase // SECOND :: 2 * slide // SECOND] = True
+    return float(edges.sum()) / period
+
+
+def test_example_3() -> None:
+    classes = classes_of(EXAMPLE_3)
+    points = points_of(classes)
+    assert [one.rate for one in classes] == pytest.approx([2 / 9, 1 / 3])
+    assert points.exact
+    assert points.rate([0, 1]) == pytest.approx(8 / 18)
+    woven = weaveability([0], [1], points)
+    assert (woven.degree, woven.contained) == (pytest.approx(0.25), False)
+
+
+def test_example_5_probes_with_the_fewer_edges() -> None:
+    x, y = window(7, 5), window(3, 3)
+    points = points_of(classes_of([x, y]))
+    assert points.rate([0, 1]) == pytest.approx(0.6)
+    assert weaveability([0], [1], points).degree == pytest.approx(2 / 9)
+    probes = probes_of([tuple(pairs_of(y))], [tuple(pairs_of(x))])
+    assert len(probes.times) == 5
+    assert probes.common([tuple(pairs_of(x))]) == pytest.approx(2 / 15)
+
+
+def test_example_7() -> None:
+    assert points_of(classes_of([window(8, 5), window(5, 4)])).rate([0, 1]) == pytest.approx(0.7)
+
+
+def test_containment_is_told_apart_from_weaveability() -> None:
+    woven = weaveability([0], [1], points_of(classes_of([window(2, 2), window(6, 6)])))
+    assert (woven.degree, woven.contained) == (pytest.approx(1 / 3), True)
+
+
+@given(some_windows)
+def test_all_ways_count_the_same(sizes: list[tuple[int, int]]) -> None:
+    windows = [window(*size) for size in sizes]
+    classes = classes_of(windows)
+    points = points_of(classes)
+    expected = counted(windows)
+    assert points.exact
+    assert points.rate(range(len(classes))) == pytest.approx(expected)
+    assert density(all_pairs(windows)) * SECOND == pytest.approx(expected)
+    assert probes_of([one.pairs for one in classes], (), most=1 << 16).rate == pytest.approx(expected)
+
+
+@given(some_windows)
+def test_common_rates_of_pairs(sizes: list[tuple[int, int]]) -> None:
+    classes = classes_of([window(*size) for size in sizes])
+    points, rates = points_of(classes), common_rates(classes)
+    for i, one in enumerate(classes):
+        for j, other in enumerate(classes):
+            both = points.held([i]) & points.held([j])
+            assert rates[i, j] == pytest.approx(points.weights[both].sum())
+            met = sum(common(a, b) for a in one.pairs for b in other.pairs) * SECOND
+            assert rates[i, j] == pytest.approx(met)
+
+
+@settings(max_examples=20)
+@given(st.integers(0, 1000))
+def test_a_sample_is_right_on_the_average(seed: int) -> None:
+    random = np.random.default_rng(seed)
+    windows = [
+        window(int(s) * int(n), int(s)) for s, n in zip(random.integers(2, 13, 8), random.integers(1, 9, 8))
+    ]
+    classes = classes_of(windows)
+    exact = points_of(classes)
+    sampled = points_of(classes, seed=seed, longest=1, sampled=1 << 14)
+    assert not sampled.exact
+    everything = range(len(classes))
+    assert sampled.rate(everything) == pytest.approx(exact.rate(everything), rel=0.1)
+    probes = probes_of([classes[0].pairs], [one.pairs for one in classes[1:]], seed=seed, most=1000)
+    apart = exact.held([0]) & exact.held(everything[1:]) if len(classes) > 1 else exact.held([0]) & False
+    assert probes.common(one.pairs for one in classes[1:]) == pytest.approx(
+        float(exact.weights[apart].sum()), abs=0.1 * classes[0].rate
+    )
+
+
+def test_arbitrary_slides_have_rates_too() -> None:
+    random = np.random.default_rng(3)
+    windows = [window(int(s) * 7 + 1, int(s)) for s in random.integers(2, 100_000, 200)]
+    classes = classes_of(windows)
+    points = points_of(classes)
+    assert not points.exact
+    total = points.rate(range(len(classes)))
+    assert max(one.rate for one in classes) <= total <= sum(one.rate for one in classes)
+
+
+def test_the_exact_way_gives_up_in_time() -> None:
+    pairs = [(s, s // 3) for s in range(30, 400, 6)]
+    with pytest.raises(TooMany):
+        density(pairs, steps=100)
