@@ -20,11 +20,13 @@ import pyarrow as pa
 from weft.errors import Bug
 from weft.kernels.arrow import TIME, array_of, arrow_type, whole
 from weft.kernels.cells import NOWHERE, Cells, Selection, Store, nothing
+from weft.kernels.choosing import Chooser, chosen_rows
 from weft.kernels.columns import Codes, ColumnSpec, Layout, Parts, Values, is_coded, layout, lift
 from weft.kernels.combine import KINDS, SUM, Arrays, Ints, Kind, combine_runs, distinct
 from weft.kernels.dense import Dense
 from weft.kernels.groups import GroupIndex
 from weft.kernels.orders import Recode
+from weft.kernels.picks import Choice
 from weft.kernels.sparse import Sparse
 from weft.kernels.timerows import TimeRows
 
@@ -81,6 +83,7 @@ class FeedState:
         self._time_rows = TimeRows()
         self._remembered = 0
         self._read_plans: dict[tuple[ColumnSpec, ...], _ReadPlan] = {}
+        self._chooser = Chooser()
 
     def __getstate__(self) -> dict[str, Any]:
         """Flat arrays, and little beside them however many cells there are; not what is only remembered.
@@ -89,7 +92,7 @@ class FeedState:
         that is loaded from buffers that can be written lives in them.
         """
         remembered = {"_selections": {}, "_alike": {}, "_time_rows": TimeRows(), "_remembered": 0}
-        return self.__dict__ | remembered | {"_read_plans": {}}
+        return self.__dict__ | remembered | {"_read_plans": {}, "_chooser": Chooser()}
 
     @property
     def columns(self) -> tuple[ColumnSpec, ...]:
@@ -170,16 +173,51 @@ class FeedState:
 
         return (slot.codes.encode(parts, change, lambda array: self._store.live(kind, comp, array)),)
 
-    def answer(self, starts: Ints, ends: Ints, present: ColumnSpec, wanted: Sequence[ColumnSpec]) -> Answered:
+    def answer(
+        self,
+        starts: Ints,
+        ends: Ints,
+        present: ColumnSpec,
+        wanted: Sequence[ColumnSpec],
+        choice: Choice | None = None,
+    ) -> Answered:
         """The windows [start, end), both ascending: groups whose `present` is positive, and their partials.
 
         A window holds the cells with start <= slice < end. A column that no cell has is absent everywhere.
+        With a `choice` the groups are those it takes, combined where they are one for the query.
         """
         selection = self._select(np.asarray(starts, np.int64), np.asarray(ends, np.int64), present)
+        if choice is not None:
+            return self._answer_chosen(selection, tuple(wanted), choice)
         values = self._read(selection, tuple(wanted))
         made = selection.made
         alike = self._alike.setdefault(ends.tobytes(), {}) if selection.full else made
         return Answered(selection.window, selection.group, values, selection.full, made, alike)
+
+    def _answer_chosen(
+        self, selection: Selection, wanted: tuple[ColumnSpec, ...], choice: Choice
+    ) -> Answered:
+        chosen = self._chooser.choose(choice, self.groups)
+        rows = chosen_rows(selection, chosen)
+        window, group = selection.window[rows.at], chosen.first[rows.family]
+        plan = self._read_plan(wanted)
+        values: dict[ColumnSpec, Values] = {spec: _absent(spec, len(window)) for spec in plan.absent}
+        for kind, comps, places in plan.reads:
+            arrays = kind.empty((len(comps), 0))
+            if len(window):
+                arrays = tuple(array[:, rows.all] for array in self._read_once(selection, kind, comps))
+                arrays = arrays if rows.runs is None else combine_runs(kind, arrays, rows.runs)
+            for spec, slot, first in places:
+                values[spec] = _lower(slot, arrays, first)
+        return Answered(window, group, values)
+
+    def _read_once(self, selection: Selection, kind: Kind, comps: Ints) -> Arrays:
+        """Components of all groups, for the many that choose among them."""
+        key = f"{kind.name} {comps.tolist()}"
+        if key not in selection.made:
+            selection.made[key] = self._store.read(selection, kind, comps)
+        arrays: Arrays = selection.made[key]
+        return arrays
 
     def _select(self, starts: Ints, ends: Ints, present: ColumnSpec) -> Selection:
         slot = self._slots.get(present)
@@ -209,16 +247,19 @@ class FeedState:
         self._remembered = 0
 
     def _read(self, selection: Selection, wanted: tuple[ColumnSpec, ...]) -> dict[ColumnSpec, Values]:
-        plan = self._read_plans.get(wanted)
-        if plan is None:
-            plan = self._read_plans[wanted] = _plan_read(wanted, self._slots)
-        count = len(selection.window)
+        plan, count = self._read_plan(wanted), len(selection.window)
         values: dict[ColumnSpec, Values] = {spec: _absent(spec, count) for spec in plan.absent}
         for kind, comps, places in plan.reads:
             arrays = self._store.read(selection, kind, comps) if count else kind.empty((len(comps), 0))
             for spec, slot, first in places:
                 values[spec] = _lower(slot, arrays, first)
         return values
+
+    def _read_plan(self, wanted: tuple[ColumnSpec, ...]) -> _ReadPlan:
+        plan = self._read_plans.get(wanted)
+        if plan is None:
+            plan = self._read_plans[wanted] = _plan_read(wanted, self._slots)
+        return plan
 
     def expire(self, before: int) -> None:
         """Drop the cells of slices that start before; then groups without cells, once they are the most."""
@@ -231,6 +272,7 @@ class FeedState:
         if len(present) > 64 and int(present.sum()) * 2 < len(present):
             kept = np.flatnonzero(present)
             self.groups.keep(kept)
+            self._chooser.forget()
             self._store.keep_groups(kept)
         for slot in self._slots.values():
             if slot.codes is not None:

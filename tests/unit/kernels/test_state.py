@@ -30,8 +30,10 @@ from tests.unit.kernels.model import (
     parts,
 )
 from weft.errors import Bug
+from weft.kernels.choosing import holds
 from weft.kernels.columns import ColumnSpec
 from weft.kernels.dense import Dense
+from weft.kernels.picks import Choice, OneOf, Within
 from weft.kernels.sparse import Sparse
 from weft.kernels.state import FeedState
 
@@ -132,22 +134,27 @@ class Model:
         self.state.drop_columns([case.spec for case in kept])
         self.rows = defaultdict(list, {case: rows for case, rows in self.rows.items() if case in kept})
 
-    def check(self, present: Case, starts: np.ndarray, ends: np.ndarray) -> None:
-        answered = self.state.answer(starts, ends, present.spec, [case.spec for case in CASES])
-        keys = list(zip(*(key.to_pylist() for key in self.state.keys(answered.group))))
+    def check(
+        self, present: Case, starts: np.ndarray, ends: np.ndarray, choice: Choice | None = None
+    ) -> None:
+        answered = self.state.answer(starts, ends, present.spec, [case.spec for case in CASES], choice)
+        seen = range(self.state.groups.key_count) if choice is None else choice.seen
+        columns = [key.to_pylist() for key in self.state.keys(answered.group)]
+        keys = list(zip(*(columns[place] for place in seen))) or [()] * len(answered.window)
         got = {
             (int(window), repr(key)): [lowered(case, answered.values[case.spec])[at] for case in CASES]
             for at, (window, key) in enumerate(zip(answered.window, keys))
         }
-        assert list(zip(answered.window, answered.group)) == sorted(zip(answered.window, answered.group))
+        if choice is None:
+            assert list(zip(answered.window, answered.group)) == sorted(zip(answered.window, answered.group))
         assert len(got) == len(answered.window)
         expected_groups = set()
         for number, (start, end) in enumerate(zip(starts, ends)):
             groups: dict[str, dict[Case, list[Row]]] = defaultdict(lambda: defaultdict(list))
             for case in CASES:
                 for row in self.rows[case]:
-                    if start <= row.slice < end:
-                        groups[repr(row.key)][case].append(row)
+                    if start <= row.slice < end and (choice is None or picked(row, choice)):
+                        groups[repr(tuple(row.key[place] for place in seen))][case].append(row)
             for key, held in groups.items():
                 if evaluate(present, held[present]) == 0:
                     continue
@@ -156,6 +163,10 @@ class Model:
                     expected = evaluate(case, held[case])
                     assert agree(case, value, expected, held[case]), (case.spec, value, expected)
         assert set(got) == expected_groups
+
+
+def picked(row: Row, choice: Choice) -> bool:
+    return all(isinstance(pick, OneOf) and row.key[pick.place] in pick.values for pick in choice.picks)
 
 
 def windows(width: int, slide: int) -> tuple[np.ndarray, np.ndarray]:
@@ -205,6 +216,36 @@ def test_a_coarser_state_is_made_of_the_cells_of_a_finer_one(
         coarser.rows[case] = [replace(row, key=row.key[1:]) for row in held]
     coarser.check(PRESENT, *windows(3, 1))
     finer.check(PRESENT, *windows(3, 1))
+
+
+TEXT_PICKS = st.lists(st.sampled_from(["x", "y", "", "z"]), min_size=1, max_size=3).map(tuple)
+
+
+@pytest.mark.parametrize("kind", STATES)
+@settings(max_examples=50, deadline=None, report_multiple_bugs=False)
+@given(
+    folded=st.lists(st.tuples(batches, st.integers(0, len(CASES))), min_size=1, max_size=4),
+    values=TEXT_PICKS,
+    seen=st.sampled_from([(), (0,), (1,), (0, 1), (1, 0)]),
+)
+def test_chosen_groups_answer_as_if_only_their_rows_had_come(
+    kind: str, folded: list[tuple[list[Row], int]], values: tuple[str, ...], seen: tuple[int, ...]
+) -> None:
+    model = Model(STATES[kind](2))
+    for batch, count in folded:
+        model.fold(batch, count)
+        model.check(PRESENT, *windows(3, 1), Choice((OneOf(0, values),), seen))
+    model.check(PRESENT, *windows(5, 2), Choice((OneOf(0, values[:1]),), seen))
+    model.check(PRESENT, *windows(5, 2), Choice((), seen))
+    model.expire(2 * GRAIN)
+    model.check(PRESENT, *windows(5, 2), Choice((OneOf(0, values),), seen))
+
+
+def test_numbers_are_chosen_by_where_they_lie() -> None:
+    keys = [pa.array([5, None, 1, 7, 5], pa.int64())]
+    assert holds([Within(0, 2, 6)], keys).tolist() == [True, False, False, False, True]
+    assert holds([OneOf(0, (1, 7))], keys).tolist() == [False, False, True, True, False]
+    assert holds([Within(0, 1, 6), OneOf(0, (1,))], keys).tolist() == [False, False, True, False, False]
 
 
 def test_an_extreme_met_after_an_expiry_ranks_only_what_is_left() -> None:

@@ -1,0 +1,160 @@
+"""Groups told by their keys: what a query picks of a feed that has keys it does not group by.
+
+    feed by city, customer        SELECT city, ... WHERE customer IN ('a', 'b') GROUP BY city
+
+    Oslo a   ─┐ Oslo              the groups picked, and those of them that are one for the query:
+    Oslo b   ─┘                   they differ only in keys that it does not see
+    Oslo c
+    Rome a   ── Rome
+
+A thousand rules of one customer each so cost little more than one GROUP BY customer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from weft.kernels.cells import Selection
+from weft.kernels.combine import Bools, Ints
+from weft.kernels.groups import GroupIndex
+from weft.kernels.picks import Choice, OneOf, Pick, Within
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """The groups of a choice, ascending, and for each the family it belongs to."""
+
+    ids: Ints
+    family: Ints
+    first: Ints  # of each family one group, whose keys stand for all
+    apart: bool  # each is a family of its own
+
+
+@dataclass(frozen=True, slots=True)
+class ChosenRows:
+    """Rows of a selection, ordered by window and family; those of one family in a window are a run."""
+
+    all: Ints
+    runs: Ints | None  # where runs begin; None: each row is one
+    at: Ints  # of each run its first row
+    family: Ints  # of each run
+
+
+def chosen_rows(selection: Selection, chosen: Chosen) -> ChosenRows:
+    """The rows of the groups chosen."""
+    rows, which = _rows_of(selection, chosen)
+    families = len(chosen.first)
+    key = selection.window[rows] * families + chosen.family[which]
+    if len(chosen.ids) > 1 and bool((key[1:] < key[:-1]).any()):
+        order = np.argsort(key, kind="stable")
+        rows, which, key = rows[order], which[order], key[order]
+    if chosen.apart:
+        return ChosenRows(rows, None, rows, chosen.family[which])
+    runs = np.flatnonzero(np.concatenate([[True], key[1:] != key[:-1]])) if len(key) else key
+    return ChosenRows(rows, runs, rows[runs], chosen.family[which[runs]])
+
+
+def _rows_of(selection: Selection, chosen: Chosen) -> tuple[Ints, Ints]:
+    """The rows of the groups chosen, and for each the place of its group among them."""
+    count = len(chosen.ids)
+    if selection.full:
+        first = np.arange(0, len(selection.window), selection.full)
+        rows = (first[:, None] + chosen.ids).ravel()
+        return rows, np.tile(np.arange(count), len(first))
+    order, starts = _by_group(selection)
+    inside = chosen.ids < len(starts) - 1
+    ids, places = chosen.ids[inside], np.flatnonzero(inside)
+    lengths = starts[ids + 1] - starts[ids]
+    before = np.cumsum(lengths) - lengths
+    return (
+        order[np.repeat(starts[ids] - before, lengths) + np.arange(int(lengths.sum()))],
+        np.repeat(places, lengths),
+    )
+
+
+def _by_group(selection: Selection) -> tuple[Ints, Ints]:
+    """The rows of a selection by group, and where those of each begin; found once for all who choose."""
+    if "by group" not in selection.made:
+        order = np.argsort(selection.group, kind="stable")
+        most = int(selection.group.max(initial=-1)) + 2
+        starts = np.searchsorted(selection.group[order], np.arange(most))
+        selection.made["by group"] = order, starts
+    found: tuple[Ints, Ints] = selection.made["by group"]
+    return found
+
+
+def holds(picks: Sequence[Pick], keys: Sequence[pa.Array]) -> Bools:
+    """For each row of keys: do all picks hold? A key that is null is never picked."""
+    held = np.ones(len(keys[0]), bool)
+    for pick in picks:
+        held &= _holds(pick, keys[pick.place]).fill_null(False).to_numpy(zero_copy_only=False)
+    return held
+
+
+def _holds(pick: Pick, key: pa.Array) -> pa.Array:
+    match pick:
+        case OneOf(values=values):
+            return pc.is_in(key, value_set=pa.array(values).cast(key.type), skip_nulls=True)
+        case Within(least=least, most=most):
+            return pc.and_(pc.greater_equal(key, least), pc.less_equal(key, most))
+
+
+class Chooser:
+    """Finds the groups of choices among those of an index, and remembers them until there are others."""
+
+    def __init__(self) -> None:
+        self.forget()
+
+    def forget(self) -> None:
+        self._count = -1
+        self._chosen: dict[Choice, Chosen] = {}
+        self._values: dict[int, dict[object, Ints]] = {}
+
+    def choose(self, choice: Choice, groups: GroupIndex) -> Chosen:
+        """The groups that are chosen now."""
+        if self._count != len(groups):
+            self.forget()
+            self._count = len(groups)
+        found = self._chosen.get(choice)
+        if found is None:
+            found = self._chosen[choice] = self._choose(choice, groups)
+        return found
+
+    def _choose(self, choice: Choice, groups: GroupIndex) -> Chosen:
+        picked = [self._picked(pick, groups) for pick in choice.picks] or [np.arange(len(groups))]
+        ids = picked[0]
+        for others in picked[1:]:
+            ids = ids[np.isin(ids, others, assume_unique=True)]
+        hidden = set(range(groups.key_count)) - set(choice.seen)
+        if hidden <= {pick.place for pick in choice.picks if pick.is_single}:
+            return Chosen(ids, np.arange(len(ids)), ids, True)
+        families = GroupIndex(len(choice.seen))
+        keys = groups.take(ids)
+        family = families.add([keys[place] for place in choice.seen], len(ids))
+        first = np.zeros(int(family.max(initial=-1)) + 1, np.int64)
+        first[family[::-1]] = ids[::-1]
+        return Chosen(ids, family, first, len(first) == len(ids))
+
+    def _picked(self, pick: Pick, groups: GroupIndex) -> Ints:
+        """The groups for which one pick holds, ascending."""
+        if isinstance(pick, Within):
+            return np.flatnonzero(holds([pick], groups.take(np.arange(len(groups)))))
+        by_value = self._by_value(pick.place, groups)
+        found = [by_value[value] for value in dict.fromkeys(pick.values) if value in by_value]
+        return np.sort(np.concatenate(found)) if found else np.zeros(0, np.int64)
+
+    def _by_value(self, place: int, groups: GroupIndex) -> dict[object, Ints]:
+        """The groups with each value of a key: looked up once for all who pick by it."""
+        if place not in self._values:
+            key = groups.take(np.arange(len(groups)))[place].dictionary_encode()
+            codes = key.indices.fill_null(-1).to_numpy()
+            order = np.argsort(codes, kind="stable")
+            ends = np.searchsorted(codes[order], np.arange(-1, len(key.dictionary)), side="right")
+            groups_of = np.split(order, ends)[1:-1] if len(ends) else []
+            self._values[place] = dict(zip(key.dictionary.to_pylist(), groups_of, strict=True))
+        return self._values[place]
