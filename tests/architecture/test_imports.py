@@ -44,6 +44,7 @@ MAY_IMPORT: dict[str, set[str]] = {
 # share writes the SQL of sketches, which the kernels that read them define.
 EXCEPTIONS = {
     ("share", "weft.kernels.sketches"),
+    ("share", "weft.kernels.picks"),  # which groups are picked is said in the kernels' own words
     # When a program starts, Spark tells the types that only it can, and then the plan is optimised.
     ("spark", "weft.optimize.pipeline"),
 }

@@ -20,6 +20,7 @@ from random import Random
 import pyarrow as pa
 
 from tests.properties.programs import Scenario, as_case, disagreements, run, scenario
+from weft.share import predicates
 from weft.spark.executors import SparkCrew
 from weft.spark.replay import Replay
 from weft.spark.session import build_session
@@ -31,6 +32,7 @@ ATTEMPTS = 40  # runs spent on cutting one program down
 
 def main() -> int:
     asked = arguments()
+    predicates.MANY = asked.many
     spark = build_session("local[2]", {"spark.sql.shuffle.partitions": "2"})
     try:
         crew = SparkCrew(spark, asked.buckets) if asked.buckets else None
@@ -48,6 +50,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--per-program", type=int, default=20)
     parser.add_argument("--rows", type=int, default=120)
     parser.add_argument("--buckets", type=int, default=0, help="on executors, in so many buckets")
+    parser.add_argument("--many", type=int, default=predicates.MANY, help="conditions that become a key")
     parser.add_argument("--out", type=Path, default=Path("build/found"), help="where failures are left")
     return parser.parse_args()
 

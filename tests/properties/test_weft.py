@@ -11,6 +11,8 @@ import pyarrow as pa
 import pytest
 
 from tests.properties.programs import STREAM, Scenario, as_case, disagreements, run, scenario
+from weft.share import predicates
+from weft.share.build import build
 from weft.spark.replay import Replay
 from weft.testing.compare import bounds, difference
 from weft.testing.harness import bound
@@ -24,6 +26,19 @@ SEEDS = range(20)
 @pytest.mark.parametrize("seed", SEEDS)
 def test_weft_agrees_with_the_reference(seed: int, spark, tmp_path: Path) -> None:
     made = scenario(Random(seed), 1 + seed, 20 + 3 * seed, f"found by seed {seed}")
+    with weft(spark, tmp_path) as adapter:
+        wrong = disagreements(made, run(made, adapter))
+    assert not wrong, as_case(made.only(*wrong)) + "\n".join(wrong.values())
+
+
+@pytest.mark.parametrize("seed", SEEDS[:6])
+def test_conditions_that_become_keys_change_no_answer(
+    seed: int, spark, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(predicates, "MANY", 1)
+    made = scenario(Random(4000 + seed), 20, 80, f"found by seed {4000 + seed}, all conditions keys")
+    picking = sum(bool(tap.picks) for stream in build(bound(made.text)).streams for tap in stream.taps)
+    assert picking
     with weft(spark, tmp_path) as adapter:
         wrong = disagreements(made, run(made, adapter))
     assert not wrong, as_case(made.only(*wrong)) + "\n".join(wrong.values())

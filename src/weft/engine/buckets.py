@@ -5,7 +5,8 @@
     bucket 1            B 9:00   C 9:00                       so a bucket answers for its groups alone
 
 A feed is spread by its own group keys. One with an extra key is spread by the others: what is counted
-distinct for a group lies with the group.
+distinct for a group lies with the group. So do groups that differ only in inner keys: they are one for a
+query.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ import pyarrow as pa
 from weft.engine.ingest import FeedKey, Fold, described_key
 from weft.kernels.arrow import whole
 from weft.kernels.hashing import hash_keys
-from weft.share.nodes import StreamPlan, Tap
+from weft.share.nodes import Feed, StreamPlan
 
 Places = npt.NDArray[np.int64]
 
@@ -43,9 +44,9 @@ class Share:
         }
         return Fold(cells.slices[mine], [each.take(rows) for each in cells.keys], columns)
 
-    def answers(self, tap: Tap) -> bool:
-        """Is a query answered here? One without groups is in one bucket alone, empty windows included."""
-        return bool(tap.keys) or bool(self.holds((False, ()), [], 1)[0])
+    def answers(self, feed: Feed) -> bool:
+        """Are its queries answered here? Those without groups are in one bucket, empty windows included."""
+        return len(feed.keys) > feed.inner or bool(self.holds((False, (), 0), [], 1)[0])
 
     def holds(self, key: FeedKey, keys: Sequence[pa.Array], rows: int) -> npt.NDArray[np.bool_]:
         """For each row of group keys of a feed: does the group live here?"""
@@ -55,7 +56,8 @@ class Share:
 
 def places(key: FeedKey, keys: Sequence[pa.Array], rows: int, buckets: int) -> Places:
     """The bucket of each row of group keys of a feed."""
-    spread_by = keys[:-1] if key[0] else keys
+    extra, _, inner = key
+    spread_by = keys[: len(keys) - extra - inner]
     found: Places = (hash_keys(spread_by, rows) % np.uint64(buckets)).astype(np.int64)
     return found
 

@@ -15,11 +15,12 @@ from weft.errors import RunError
 from weft.lang.parse import parse_program
 from weft.lang.printer import print_statement
 from weft.lang.statements import CreateStream
-from weft.log.catalog import Catalog, NewQuery
+from weft.log.catalog import Catalog, NewQuery, QueryVersion
 from weft.plan.nodes import Program, Query
 from weft.times import Instant
 
 Bound = Callable[[Query], Instant | None]
+PicksBy = Mapping[str, tuple[str, ...]]  # by query
 
 FAILED = "failed: "  # how the reason of an epoch that takes a failed query out of force begins
 
@@ -38,8 +39,13 @@ class Change:
         return bool(self.add or self.drop or self.streams)
 
 
-def change(catalog: Catalog, program: Program, bound: Bound = lambda query: None) -> Change:
-    """From the program in force to this one; `bound`: after which time the windows of a new query start."""
+def change(
+    catalog: Catalog, program: Program, bound: Bound = lambda query: None, picks_by: PicksBy | None = None
+) -> Change:
+    """From the program in force to this one.
+
+    `bound`: after which time the windows of a new query start; `picks_by`: by which columns it picks groups.
+    """
     for stream in program.streams:
         if stream.name in catalog.streams:
             _check_compatible(catalog.streams[stream.name], stream.statement)
@@ -49,7 +55,7 @@ def change(catalog: Catalog, program: Program, bound: Bound = lambda query: None
     out = failures(catalog)
     return Change(
         add=tuple(
-            NewQuery(query.name, wanted[query.name], bound(query))
+            NewQuery(query.name, wanted[query.name], bound(query), (picks_by or {}).get(query.name, ()))
             for query in program.queries
             if current.get(query.name) != wanted[query.name]
             and not (query.name in out and catalog.versions(query.name)[-1].text == wanted[query.name])
@@ -57,6 +63,16 @@ def change(catalog: Catalog, program: Program, bound: Bound = lambda query: None
         drop=tuple(name for name, text in current.items() if wanted.get(name) != text),
         streams={name: text for name, text in declared.items() if catalog.streams.get(name) != text},
     )
+
+
+def unchanged(catalog: Catalog, program: Program) -> dict[str, QueryVersion]:
+    """The queries of a program that are in force, as they are."""
+    wanted = {query.name: query.statement for query in program.queries}
+    return {
+        version.name: version
+        for version in catalog.queries()
+        if version.name in wanted and version.text == print_statement(wanted[version.name])
+    }
 
 
 def keys(catalog: Catalog, program: Program) -> dict[str, str]:

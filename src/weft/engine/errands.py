@@ -116,7 +116,7 @@ def run(errand: Errand, plan: StreamPlan, bucket: int, cache: Cache) -> Told:
         shaped = _Shaped(out)
         for item in state.due(errand.reach, errand.first).items:
             assert isinstance(item, Pending)
-            if share.answers(item.tap):
+            if share.answers(plan.feeds[item.tap.feed]):
                 shaped.add(item)
         out.write()
     written = out.bundle()

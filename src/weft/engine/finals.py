@@ -15,6 +15,7 @@ from weft.kernels.arrow import arrow_type
 from weft.kernels.columns import ColumnSpec
 from weft.kernels.distinct import approx_count_distinct, count_distinct, owners, percentiles
 from weft.kernels.finals import finish
+from weft.kernels.picks import Choice
 from weft.kernels.sketches import precision_for
 from weft.kernels.state import Answered, FeedState
 from weft.share.nodes import Final, StreamPlan, Tap
@@ -31,6 +32,7 @@ class Reading:
     present: ColumnSpec
     wanted: tuple[ColumnSpec, ...]  # of its own feed
     finals: tuple[tuple[Final, FeedKey, tuple[ColumnSpec, ...]], ...]  # each with its feed and partials
+    choice: Choice | None  # of groups
 
 
 def reading(plan: StreamPlan, tap: Tap) -> Reading:
@@ -46,6 +48,7 @@ def reading(plan: StreamPlan, tap: Tap) -> Reading:
         spec(feed.partials[tap.present]),
         tuple(spec(feed.partials[at]) for at in sorted(own)),
         tuple((final, feed_key(its), tuple(map(spec, partials))) for final, its, partials in finals),
+        tap.choice,
     )
 
 

@@ -23,7 +23,7 @@ from weft.times import Instant
 
 CELL, UNWANTED, NO_TIME, AHEAD, CORRUPT = range(5)
 
-FeedKey = tuple[bool, tuple[str, ...]]  # has an extra key; the keys as text
+FeedKey = tuple[bool, tuple[str, ...], int]  # has an extra key; the keys as text; how many are inner ones
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +46,7 @@ class Counts:
 
 def feed_key(feed: Feed) -> FeedKey:
     """What names a feed in the durable state."""
-    return feed.extra, tuple(key.sql for key in feed.keys)
+    return feed.extra, tuple(key.sql for key in feed.keys), feed.inner
 
 
 def spec(partial: Partial) -> ColumnSpec:
@@ -104,6 +104,7 @@ def describe(plan: StreamPlan, layout: Mapping[int, Sequence[int]]) -> list[dict
             {
                 "extra": feed.extra,
                 "keys": [key.sql for key in feed.keys],
+                "inner": feed.inner,
                 "root": root,
                 "key_columns": [columns[key] for key in feed.keys],
                 "partials": [_describe_partial(partial, root, plan) for partial in feed.partials],
@@ -208,9 +209,9 @@ def is_combined(described: list[dict[str, Any]], wanted: Mapping[FeedKey, set[st
 
 
 def described_key(feed: Mapping[str, Any]) -> FeedKey:
-    return feed["extra"], tuple(feed["keys"])
+    return feed["extra"], tuple(feed["keys"]), feed.get("inner", 0)
 
 
 def is_finer(feed: FeedKey, key: FeedKey) -> bool:
     """Can the cells by `key` be combined from those of `feed`? Not where either has an extra key."""
-    return not (feed[0] or key[0]) and set(key[1]) < set(feed[1])
+    return not (feed[0] or key[0]) and feed != key and set(key[1]) <= set(feed[1])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,6 +11,9 @@ import pyarrow as pa
 
 from weft.engine.ingest import FeedKey, feed_key, providers
 from weft.engine.windows import Reach, Times, late_slices
+from weft.kernels.arrow import whole
+from weft.kernels.choosing import holds
+from weft.kernels.picks import Pick
 from weft.share.nodes import StreamPlan
 from weft.times import BEGINNING, Instant
 
@@ -31,7 +34,7 @@ def late_rows(
     for tap in plan.taps:
         window, feed = tap.window, plan.feeds[tap.feed]
         count = 0
-        for slices, rows in old.rows(feed_key(feed), feed.partials[tap.present].text):
+        for slices, rows in old.rows(feed_key(feed), feed.partials[tap.present].text, tap.picks):
             floor = floors.get(tap.query.name, BEGINNING)
             is_late = late_slices(
                 slices, window.range, window.slide, window.offset, reach.upto(window.range), floor
@@ -53,12 +56,20 @@ class _Old:
     def __bool__(self) -> bool:
         return bool(len(self._at))
 
-    def rows(self, key: FeedKey, present: str) -> list[tuple[Times, npt.NDArray[np.int64]]]:
-        """The slices of a feed, and how many rows each of its cells stands for."""
-        return [
-            (self._of("slice", feed["root"]), self._of(partials[0]["columns"][""], feed["root"]))
-            for feed, partials in providers(self._described, key, {present})
-        ]
+    def rows(
+        self, key: FeedKey, present: str, picks: Sequence[Pick]
+    ) -> Iterator[tuple[Times, npt.NDArray[np.int64]]]:
+        """The slices of a feed, and how many rows each of its cells stands for, as far as they are picked."""
+        for feed, partials in providers(self._described, key, {present}):
+            slices, rows = self._of("slice", feed["root"]), self._of(partials[0]["columns"][""], feed["root"])
+            if picks:
+                columns = dict(zip(feed["keys"], feed["key_columns"], strict=True))
+                rows = rows * holds(picks, [self._keys(columns[part], feed["root"]) for part in key[1]])
+            yield slices, rows
+
+    def _keys(self, name: str, root: int) -> pa.Array:
+        mine = pa.array(self._at[self._column("feed") == root])
+        return whole(self._table.column(name).take(mine))
 
     def _of(self, name: str, root: int) -> npt.NDArray[np.int64]:
         found = self._column(name)[self._column("feed") == root]

@@ -63,6 +63,7 @@ def _described(stream: str, state: StreamState | Bucketed, buckets: int) -> list
             "feed": at,
             "extra": key[0],
             "keys": list(key[1]),
+            "inner": key[2],
             "whole": whole.get(key, {}),
             "buckets": buckets,
         }

@@ -18,7 +18,7 @@ from weft.engine.answering import Step
 from weft.engine.batch import Batch
 from weft.engine.bucketed import Bucketed, Place
 from weft.engine.buckets import is_cells, spread
-from weft.engine.epochs import FAILED, change
+from weft.engine.epochs import FAILED, PicksBy, change, unchanged
 from weft.engine.errands import Crew
 from weft.engine.fresh import Fresh
 from weft.engine.held import Held, first_bound
@@ -34,8 +34,8 @@ from weft.log.home import Home
 from weft.log.ingest import IngestLog, IngestRecord
 from weft.log.snapshots import Snapshots
 from weft.plan.nodes import Program, Query
-from weft.share.build import build
-from weft.share.nodes import StreamPlan
+from weft.share.build import build, picks_by
+from weft.share.nodes import SharedPlan, StreamPlan
 from weft.share.parts import parts
 from weft.times import BEGINNING, Instant
 
@@ -114,7 +114,12 @@ class Runtime:
 
     def _put_in_force(self, program: Program) -> None:
         there = {name: state.held() for name, state in self.states.items()}
-        changed = change(self.catalog, program, lambda query: self._bound(program, query, there))
+        known = {name: version.picks_by for name, version in unchanged(self.catalog, program).items()}
+        plan = build(program, known)
+        picked = picks_by(plan)
+        changed = change(
+            self.catalog, program, lambda query: self._bound(program, query, there, picked), picked
+        )
         if changed:
             self.catalog.change(
                 effective=self._next_batches(),
@@ -124,25 +129,29 @@ class Runtime:
                 buckets=self.buckets,
             )
         if changed or program != self.program:
-            self._adopt(program)
+            self._adopt(program, plan)
 
-    def _bound(self, program: Program, query: Query, there: Mapping[str, Held]) -> Instant | None:
+    def _bound(
+        self, program: Program, query: Query, there: Mapping[str, Held], picked: PicksBy
+    ) -> Instant | None:
         """After which time the windows of a query that is added now start; None: there were no rows yet."""
         name = parts(query).stream
         latest = self.latest.get(name, BEGINNING)
         if latest == BEGINNING or name not in there:
             return None if latest == BEGINNING else latest
-        (plan,) = build(replace(program, queries=(query,))).streams
+        (plan,) = build(replace(program, queries=(query,)), picked).streams
         return first_bound(plan, there[name], self.states[name].reach, latest)
 
     def _next_batches(self) -> dict[str, int]:
         return {name: log.next for name, log in self.logs.items()}
 
-    def _adopt(self, program: Program) -> None:
-        """Plan the queries in force, and bring the live state under that plan."""
+    def _adopt(self, program: Program, plan: SharedPlan | None = None) -> None:
+        """Bring the live state under the plan of the queries in force; `plan` is that of all queries."""
         self.running: dict[str, QueryVersion] = {query.name: query for query in self.catalog.queries()}
         in_force = tuple(query for query in program.queries if query.name in self.running)
-        plan = build(replace(program, queries=in_force))
+        if plan is None or len(in_force) < len(program.queries):
+            picked = {name: version.picks_by for name, version in self.running.items()}
+            plan = build(replace(program, queries=in_force), picked)
         if self.crew is not None:
             plan = replace(plan, streams=tuple(spread(stream) for stream in plan.streams))
         self.program, self.plan = program, plan

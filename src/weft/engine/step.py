@@ -196,7 +196,7 @@ class StreamState:
     def _aggregate(self, tap: Tap, windows: Windows) -> Pending:
         read = self._readings[tap.query.name]
         state = self.feeds[read.feed]
-        answered = state.answer(windows.starts, windows.ends, read.present, read.wanted)
+        answered = state.answer(windows.starts, windows.ends, read.present, read.wanted, read.choice)
         made, failed = aggregate_columns(read, self.feeds, windows, answered)
         return Pending(self.shapes[tap.query.name], tap, windows, answered, state, made, failed)
 

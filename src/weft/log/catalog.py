@@ -22,11 +22,15 @@ from weft.times import Instant
 
 @dataclass(frozen=True, slots=True)
 class NewQuery:
-    """A query to be added: its canonical text, and the bound after which its windows start (None: none)."""
+    """A query to be added: its canonical text, and the bound after which its windows start (None: none).
+
+    `picks_by`: the columns by which it picks its groups of a feed, for as long as it runs.
+    """
 
     name: str
     text: str
     bound: Instant | None = None
+    picks_by: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +43,7 @@ class QueryVersion:
     bound: Instant | None
     added: int
     dropped: int | None = None
+    picks_by: tuple[str, ...] = ()
 
     @property
     def key(self) -> str:
@@ -145,7 +150,10 @@ class Catalog:
             "reason": reason,
             "buckets": buckets,
             "effective": dict(effective),
-            "add": [[new.name, self._next_version(new.name), new.text, new.bound] for new in add],
+            "add": [
+                [new.name, self._next_version(new.name), new.text, new.bound, list(new.picks_by)]
+                for new in add
+            ],
             "drop": list(drop),
             "streams": dict(streams or {}),
             "program": program,
@@ -223,5 +231,5 @@ class Catalog:
 
 
 def _query_version(added: Sequence[Any], epoch: int) -> QueryVersion:
-    name, version, text, bound = added
-    return QueryVersion(name, version, text, bound, epoch)
+    name, version, text, bound, *others = added
+    return QueryVersion(name, version, text, bound, epoch, picks_by=tuple(*others))

@@ -7,12 +7,14 @@ union of their edges. What was decided is in the plan as values, for `explain`.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
 from weft.errors import Bug
+from weft.kernels.picks import OneOf
+from weft.lang.expressions import expr
 from weft.lang.statements import Expr, WindowSpec
 from weft.plan.coercion import decimal_parts, is_decimal
 from weft.plan.nodes import Aggregation, Program, Project, Query, Stream
@@ -31,6 +33,7 @@ from weft.share.nodes import (
 )
 from weft.share.partials import Recipe, recipe
 from weft.share.parts import Parts, conjunction, disjunction, parts
+from weft.share.predicates import Apart, Hidden, decide, take_apart
 from weft.share.slicing import cut, overlap
 
 _RANKED = ("string", "binary", "varchar", "char")
@@ -46,40 +49,90 @@ class _Member:
     guarded: Guarded
     recipes: tuple[Recipe, ...]
     key_types: tuple[str | None, ...]
+    apart: Apart  # its predicate
 
     @property
     def present(self) -> Partial:
-        return Partial(Op.COUNT, where=self.guarded.where)
+        return Partial(Op.COUNT, where=self.apart.rest)
+
+    @property
+    def inner(self) -> frozenset[str]:
+        """The columns by which it picks several groups that are one for it."""
+        seen = {key.sql for key in self.guarded.keys}
+        several = {picked.column for picked in self.apart.picked if len(picked.values) > 1}
+        return frozenset(several - seen)
 
 
-def build(program: Program) -> SharedPlan:
-    """The shared plan of `program`; a stream that no query reads is left out."""
-    plans = [_stream_plan(stream, program.queries) for stream in program.streams]
+def build(program: Program, hidden: Hidden | None = None) -> SharedPlan:
+    """The shared plan of `program`; a stream that no query reads is left out.
+
+    `hidden` tells by which columns queries pick groups; what it does not tell of a query is decided here.
+    """
+    plans = [_stream_plan(stream, program.queries, hidden or {}) for stream in program.streams]
     return _with_saving(tuple(plan for plan in plans if plan.taps or plan.standing))
 
 
-def _stream_plan(stream: Stream, queries: Iterable[Query]) -> StreamPlan:
-    types = {column.name: column.type for column in stream.columns}
-    members, standing, guards = [], [], []
+def picks_by(plan: SharedPlan) -> dict[str, tuple[str, ...]]:
+    """By which columns each query of a plan picks its groups."""
+    return {
+        tap.query.name: tuple(stream.feeds[tap.feed].keys[pick.place].sql for pick in tap.picks)
+        for stream in plan.streams
+        for tap in stream.taps
+    }
+
+
+_Taken = dict[str, tuple[Query, Parts, Guarded]]  # queries taken apart, by name
+
+
+def _of_stream(stream: Stream, queries: Iterable[Query]) -> _Taken:
     taken = [(query, parts(query)) for query in queries]
-    for query, taken_apart in taken:
-        if taken_apart.stream != stream.name:
-            continue
-        safe = guarded(query.name, taken_apart, types)
+    types = _types(stream)
+    return {
+        query.name: (query, each, guarded(query.name, each, types))
+        for query, each in taken
+        if each.stream == stream.name
+    }
+
+
+def _hidden(stream: Stream, queries: _Taken, fixed: Hidden) -> dict[str, tuple[str, ...]]:
+    wheres = {
+        name: safe.where
+        for name, (query, taken_apart, safe) in queries.items()
+        if taken_apart.aggregate is not None and _may_pick(query, safe)
+    }
+    return dict.fromkeys(queries, ()) | decide(wheres, _types(stream), fixed)
+
+
+def _may_pick(query: Query, safe: Guarded) -> bool:
+    """Windows without rows have no group to pick, and sets of values are kept by group."""
+    return not query.emit_empty and all(recipe(call, None).extra is None for call in safe.calls)
+
+
+def _types(stream: Stream) -> dict[str, str | None]:
+    return {column.name: column.type for column in stream.columns}
+
+
+def _stream_plan(stream: Stream, queries: Iterable[Query], fixed: Hidden) -> StreamPlan:
+    types = _types(stream)
+    members, standing, guards = [], [], []
+    mine = _of_stream(stream, queries)
+    hidden = _hidden(stream, mine, fixed)
+    for query, taken_apart, safe in mine.values():
         guards += [safe.guard] if safe.guard else []
         if taken_apart.aggregate is None:
             standing.append(Standing(_safe_items(query, safe), safe.where))
         else:
-            members.append(_member(query, taken_apart, safe))
+            apart = take_apart(safe.where, hidden[query.name], types)
+            members.append(_member(query, taken_apart, safe, apart))
     return _weave(stream, members, standing, guards)
 
 
-def _member(query: Query, taken_apart: Parts, safe: Guarded) -> _Member:
+def _member(query: Query, taken_apart: Parts, safe: Guarded, apart: Apart) -> _Member:
     if taken_apart.window is None or taken_apart.aggregate is None:
         raise Bug("plan-shape", f"`{query.name}` aggregates without a window")
-    recipes = tuple(recipe(call, _both(safe.where, call.filter)) for call in safe.calls)
+    recipes = tuple(recipe(call, _both(apart.rest, call.filter)) for call in safe.calls)
     key_types = tuple(key.type for key in taken_apart.aggregate.keys)
-    return _Member(query, taken_apart.window, safe, recipes, key_types)
+    return _Member(query, taken_apart.window, safe, recipes, key_types, apart)
 
 
 def _both(where: Expr | None, filter_: Expr | None) -> Expr | None:
@@ -96,28 +149,29 @@ def _safe_items(query: Query, safe: Guarded) -> Query:
 def _weave(
     stream: Stream, members: list[_Member], standing: list[Standing], guards: list[Guard]
 ) -> StreamPlan:
-    drafts: dict[tuple[tuple[Expr, ...], bool], Draft] = {}
+    drafts = _Drafts({column.name: column.type for column in stream.columns})
     for member in members:
-        _draft(drafts, member.guarded.keys, member.key_types, False).add(member.present)
+        drafts.own(member).add(member.present)
         for made, call in zip(member.recipes, member.guarded.calls, strict=True):
-            _draft_of(drafts, member, made, call).add(*made.partials)
-    feeds = arrange(list(drafts.values()))
-    place = {(feed.keys, feed.extra): at for at, feed in enumerate(feeds)}
+            drafts.of(member, made, call).add(*made.partials)
+    feeds = arrange(list(drafts.all.values()))
+    place = {(feed.keys, feed.inner, feed.extra): at for at, feed in enumerate(feeds)}
 
     def tap(member: _Member) -> Tap:
-        mine = _draft(drafts, member.guarded.keys, member.key_types, False)
-        at = place[(mine.keys, False)]
+        mine = drafts.own(member)
+        at = place[(mine.keys, mine.inner, False)]
         finals = []
         for made, call in zip(member.recipes, member.guarded.calls, strict=True):
-            draft = _draft_of(drafts, member, made, call)
-            feed = place[(draft.keys, draft.extra)]
+            draft = drafts.of(member, made, call)
+            feed = place[(draft.keys, draft.inner, draft.extra)]
             found = tuple(feeds[feed].partials.index(partial) for partial in made.partials)
             finals.append(Final(call.name, call.function, feed, found, method(made), call.type, call.params))
         present = feeds[at].partials.index(member.present)
         keys = tuple(mine.keys.index(key) for key in member.guarded.keys)
-        return Tap(member.query, member.window, at, present, keys, tuple(finals))
+        picks = tuple(OneOf(mine.place(each.column), each.values) for each in member.apart.picked)
+        return Tap(member.query, member.window, at, present, keys, tuple(finals), picks)
 
-    wheres = [member.guarded.where for member in members]
+    wheres = [member.apart.rest for member in members]
     wanted = None if None in wheres else disjunction([where for where in wheres if where])
     return StreamPlan(
         stream=stream,
@@ -132,26 +186,41 @@ def _weave(
     )
 
 
-def _draft(
-    drafts: dict[tuple[tuple[Expr, ...], bool], Draft],
-    keys: tuple[Expr, ...],
-    types: tuple[str | None, ...],
-    extra: bool,
-) -> Draft:
-    """The feed by these keys, in the one order that serves GROUP BY a, b and GROUP BY b, a alike."""
-    group = keys[:-1] if extra else keys
-    typed = dict(zip(keys, types, strict=True))
-    ordered = tuple(sorted(dict.fromkeys(group), key=lambda key: key.sql)) + ((keys[-1],) if extra else ())
-    return drafts.setdefault((ordered, extra), Draft(ordered, tuple(typed[key] for key in ordered), extra))
+class _Drafts:
+    """The feeds of a stream while they are being collected, by their keys."""
 
+    def __init__(self, types: Mapping[str, str | None]) -> None:
+        self.all: dict[tuple[tuple[Expr, ...], int, bool], Draft] = {}
+        self._types = types
 
-def _draft_of(
-    drafts: dict[tuple[tuple[Expr, ...], bool], Draft], member: _Member, made: Recipe, call: Aggregation
-) -> Draft:
-    if made.extra is None:
-        return _draft(drafts, member.guarded.keys, member.key_types, False)
-    extra_type = call.arg_types[0] if call.function == "count_distinct" else None
-    return _draft(drafts, (*member.guarded.keys, made.extra), (*member.key_types, extra_type), True)
+    def own(self, member: _Member) -> Draft:
+        """The feed by the keys of a query and those it picks by."""
+        typed = dict(zip(member.guarded.keys, member.key_types, strict=True))
+        for picked in member.apart.picked:
+            typed.setdefault(expr(exp.column(picked.column)), self._types[picked.column])
+        return self._draft(typed, member.inner)
+
+    def of(self, member: _Member, made: Recipe, call: Aggregation) -> Draft:
+        """The feed that one aggregate of a query comes from."""
+        if made.extra is None:
+            return self.own(member)
+        typed = dict(zip(member.guarded.keys, member.key_types, strict=True))
+        extra_type = call.arg_types[0] if call.function == "count_distinct" else None
+        return self._draft(typed, frozenset(), (made.extra, extra_type))
+
+    def _draft(
+        self,
+        typed: Mapping[Expr, str | None],
+        inner: frozenset[str],
+        extra: tuple[Expr, str | None] | None = None,
+    ) -> Draft:
+        """The feed by these keys, in the one order that serves GROUP BY a, b and GROUP BY b, a alike."""
+        ordered = tuple(sorted(typed, key=lambda key: (key.sql in inner, key.sql)))
+        types = tuple(typed[key] for key in ordered)
+        if extra is not None:
+            ordered, types = (*ordered, extra[0]), (*types, extra[1])
+        found = (ordered, len(inner), extra is not None)
+        return self.all.setdefault(found, Draft(ordered, types, extra is not None, len(inner)))
 
 
 def method(made: Recipe) -> str:

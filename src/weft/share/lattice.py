@@ -20,7 +20,12 @@ class Draft:
     keys: tuple[Expr, ...]
     key_types: tuple[str | None, ...]
     extra: bool
+    inner: int = 0
     partials: dict[Partial, None] = field(default_factory=dict)
+
+    def place(self, column: str) -> int:
+        """Where a column stands among the keys."""
+        return next(at for at, key in enumerate(self.keys) if key.sql == column)
 
     def add(self, *partials: Partial) -> None:
         self.partials.update(dict.fromkeys(partials))
@@ -34,7 +39,7 @@ def arrange(drafts: list[Draft]) -> tuple[Feed, ...]:
         if parent is not None:
             partials[parent].update(partials[at])
     return tuple(
-        Feed(draft.keys, tuple(held), draft.key_types, parent, draft.extra)
+        Feed(draft.keys, tuple(held), draft.key_types, parent, draft.extra, draft.inner)
         for draft, held, parent in zip(drafts, partials, parents, strict=True)
     )
 
@@ -55,6 +60,6 @@ def _serves(finer: Draft, coarser: Draft) -> bool:
     """Can `coarser` be combined from `finer`, at little cost?"""
     if finer.extra and not coarser.extra:
         return False
-    if finer.extra == coarser.extra:
+    if finer.extra == coarser.extra and finer.inner >= coarser.inner:
         return set(coarser.keys) < set(finer.keys)
     return set(coarser.keys) <= set(finer.keys)

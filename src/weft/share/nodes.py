@@ -12,6 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from weft.kernels.picks import Choice, Pick
 from weft.lang.statements import Expr, WindowSpec
 from weft.plan.nodes import Query, Stream
 from weft.times import Duration
@@ -75,7 +76,9 @@ class Feed:
     """Partials by slice and `keys`, combined from the finer feed `parent` (an index; None: a root).
 
     A feed with `extra` has one key more than its queries group by, the last: the value that is counted
-    distinct, the register of a sketch, the bucket of a histogram.
+    distinct, the register of a sketch, the bucket of a histogram. Queries that pick groups by several values
+    of a key that they do not group by have that key among the last, `inner` ones: groups that differ only
+    there are one for them, and stay together.
     """
 
     keys: tuple[Expr, ...]
@@ -83,6 +86,7 @@ class Feed:
     key_types: tuple[str | None, ...] = ()
     parent: int | None = None
     extra: bool = False
+    inner: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,6 +116,12 @@ class Tap:
     present: int  # the partial that counts the rows passing WHERE
     keys: tuple[int, ...]  # for each group key of the query its place among the keys of the feed
     finals: tuple[Final, ...]
+    picks: tuple[Pick, ...] = ()  # which groups of the feed are the query's
+
+    @property
+    def choice(self) -> Choice | None:
+        """The groups that the query picks, as the kernels know it; None: all, each by itself."""
+        return Choice(self.picks, tuple(dict.fromkeys(self.keys))) if self.picks else None
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from sqlglot import exp
 
+from weft.kernels.picks import OneOf, Pick, Within
 from weft.lang.dialect import Weft
 from weft.lang.statements import Expr, WindowSpec
 from weft.share.nodes import Feed, Final, Partial, SharedPlan, Standing, StreamPlan, Tap
@@ -152,8 +153,32 @@ def _tap_row(plan: StreamPlan, tap: Tap) -> tuple[str, ...]:
         show_window(tap.window),
         f"f{tap.feed}",
         ", ".join(dict.fromkeys(_show_final(final) for final in tap.finals)),
-        _where(where),
+        " ".join(part for part in (_picks(plan, tap), _where(where)) if part),
     )
+
+
+def show_picks(plan: StreamPlan, tap: Tap) -> str:
+    """`customer = 'a'`: which groups of its feed are the query's; empty where all are."""
+    shown = [_show_pick(pick, plan.feeds[tap.feed].keys[pick.place].sql) for pick in tap.picks]
+    return " AND ".join(shown)
+
+
+def _picks(plan: StreamPlan, tap: Tap) -> str:
+    return f"picks {show_picks(plan, tap)}" if tap.picks else ""
+
+
+def _show_pick(pick: Pick, key: str) -> str:
+    match pick:
+        case OneOf(values=(value,)):
+            return f"{key} = {_literal(value)}"
+        case OneOf(values=values):
+            return f"{key} IN ({', '.join(map(_literal, values))})"
+        case Within(least=least, most=most):
+            return f"{key} BETWEEN {least} AND {most}"
+
+
+def _literal(value: str | int | bool) -> str:
+    return exp.convert(value).sql(dialect=Weft)
 
 
 def _show_final(final: Final) -> str:
@@ -197,6 +222,8 @@ def _show_tap(plan: StreamPlan, tap: Tap) -> str:
         others = [t.query.name for t in plan.taps if t is not tap and partial in partials_of(plan, t)]
         rows.append((_show_partial(partial, sketches), _with(others)))
     lines += _table(rows, indent=4)
+    if tap.picks:
+        lines.append(f"  {_picks(plan, tap)}: by keys of the feed, so that no row is asked for it")
     lines.append("  finals")
     lines += _table([(f.name, f.function, f.method, METHODS[f.method]) for f in tap.finals], indent=4)
     return "\n".join(lines)
