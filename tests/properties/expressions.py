@@ -115,6 +115,20 @@ def condition(rng: Random, depth: int = 2) -> str:
     return rng.choice([f"({a} AND {b})", f"({a} OR {b})", f"(NOT {a})", f"({a} AND {b})"])
 
 
+def equality(rng: Random) -> str:
+    """A condition that groups can be picked by."""
+    return rng.choice(
+        [
+            f"k = '{rng.choice(['A', 'B', 'C', '', 'k3'])}'",
+            f"k IN ('{rng.choice(['A', 'k7'])}', '{rng.choice('BCD')}')",
+            f"j = {rng.randint(-2, 4)}",
+            f"n IN ({rng.randint(-2, 1)}, {rng.randint(0, 4)})",
+            f"{rng.randint(-1, 3)} = h",
+            f"b = {rng.choice(['TRUE', 'FALSE'])}",
+        ]
+    )
+
+
 def _comparison(rng: Random) -> str:
     sign = rng.choice(["=", "<>", "<", "<=", ">", ">="])
     return rng.choice(

@@ -14,6 +14,7 @@ from tests.properties.expressions import (
     aggregate,
     around,
     condition,
+    equality,
     exact_number,
     having,
     plain,
@@ -69,6 +70,8 @@ def scenario(rng: Random, queries: int, rows: int, name: str = "found by hypothe
 def query(rng: Random, at: Pace) -> str:
     """A windowed aggregate, or now and then a standing filter."""
     where = f" WHERE {condition(rng)}" if rng.random() < 0.5 else ""
+    if rng.random() < 0.3:
+        where = f" WHERE {equality(rng)}" + where.replace(" WHERE ", " AND ")
     if rng.random() < 0.07:
         items = ", ".join(f"{plain(rng)} AS c{i}" for i in range(rng.randint(1, 3)))
         return f"SELECT {items} FROM {STREAM}{where}"
