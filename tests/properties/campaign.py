@@ -61,7 +61,7 @@ def campaign(asked: argparse.Namespace, judged: Judge) -> int:
     while done < asked.queries:
         count = min(asked.per_program, asked.queries - done)
         name = f"seed {asked.seed} program {number}"
-        made = scenario(Random(f"{asked.seed}/{number}"), count, asked.rows, name)
+        made = scenario(Random(f"{asked.seed}/{number}"), count, asked.rows, name, 0.3)
         wrong = judged(made)
         if wrong:
             failed += len(wrong)

@@ -56,21 +56,24 @@ def scenarios(most_queries: int = 30, most_rows: int = 60) -> st.SearchStrategy[
     )
 
 
-def scenario(rng: Random, queries: int, rows: int, name: str = "found by hypothesis") -> Scenario:
+def scenario(
+    rng: Random, queries: int, rows: int, name: str = "found by hypothesis", picking: float = 0.0
+) -> Scenario:
+    """`picking`: such a part of the queries has a condition that groups can be picked by."""
     at = pace(rng)
     columns = ", ".join(f"{column} {type.upper()}" for column, type in COLUMNS.items())
     declaration = (
         f"CREATE STREAM {STREAM} ({columns}) TIMESTAMP BY at DELAY {at.delay} MICROSECONDS MAX AHEAD OFF "
         f"FROM parquet OPTIONS ('path' = 'rows')"
     )
-    made = tuple((f"q{number}", query(rng, at)) for number in range(queries))
+    made = tuple((f"q{number}", query(rng, at, picking)) for number in range(queries))
     return Scenario(name, declaration, made, tuple(batches(rng, at, rows)))
 
 
-def query(rng: Random, at: Pace) -> str:
+def query(rng: Random, at: Pace, picking: float) -> str:
     """A windowed aggregate, or now and then a standing filter."""
     where = f" WHERE {condition(rng)}" if rng.random() < 0.5 else ""
-    if rng.random() < 0.3:
+    if picking and rng.random() < picking:
         where = f" WHERE {equality(rng)}" + where.replace(" WHERE ", " AND ")
     if rng.random() < 0.07:
         items = ", ".join(f"{plain(rng)} AS c{i}" for i in range(rng.randint(1, 3)))

@@ -36,7 +36,7 @@ def test_conditions_that_become_keys_change_no_answer(
     seed: int, spark, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(predicates, "MANY", 1)
-    made = scenario(Random(4000 + seed), 20, 80, f"found by seed {4000 + seed}, all conditions keys")
+    made = scenario(Random(4000 + seed), 20, 80, f"found by seed {4000 + seed}, all conditions keys", 0.4)
     picking = sum(bool(tap.picks) for stream in build(bound(made.text)).streams for tap in stream.taps)
     assert picking
     with weft(spark, tmp_path) as adapter:
