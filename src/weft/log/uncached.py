@@ -55,8 +55,10 @@ class Appending:
         os.fsync(self._file.fileno())
 
     def close(self) -> None:
-        self._leave_room()
-        self._file.close()
+        try:
+            self._leave_room()
+        finally:
+            self._file.close()
 
     def _fill(self, chunks: Sequence[Any]) -> None:
         for at, chunk in enumerate(chunks):
