@@ -14,7 +14,6 @@ from sqlglot import exp
 
 from weft.errors import Bug
 from weft.kernels.picks import OneOf
-from weft.lang.expressions import expr
 from weft.lang.statements import Expr, WindowSpec
 from weft.plan.coercion import decimal_parts, is_decimal
 from weft.plan.nodes import Aggregation, Program, Project, Query, Stream
@@ -56,11 +55,10 @@ class _Member:
         return Partial(Op.COUNT, where=self.apart.rest)
 
     @property
-    def inner(self) -> frozenset[str]:
+    def inner(self) -> frozenset[Expr]:
         """The columns by which it picks several groups that are one for it."""
-        seen = {key.sql for key in self.guarded.keys}
         several = {picked.column for picked in self.apart.picked if len(picked.values) > 1}
-        return frozenset(several - seen)
+        return frozenset(several - set(self.guarded.keys))
 
 
 def build(program: Program, hidden: Hidden | None = None) -> SharedPlan:
@@ -168,7 +166,7 @@ def _weave(
             finals.append(Final(call.name, call.function, feed, found, method(made), call.type, call.params))
         present = feeds[at].partials.index(member.present)
         keys = tuple(mine.keys.index(key) for key in member.guarded.keys)
-        picks = tuple(OneOf(mine.place(each.column), each.values) for each in member.apart.picked)
+        picks = tuple(OneOf(mine.keys.index(each.column), each.values) for each in member.apart.picked)
         return Tap(member.query, member.window, at, present, keys, tuple(finals), picks)
 
     wheres = [member.apart.rest for member in members]
@@ -197,7 +195,7 @@ class _Drafts:
         """The feed by the keys of a query and those it picks by."""
         typed = dict(zip(member.guarded.keys, member.key_types, strict=True))
         for picked in member.apart.picked:
-            typed.setdefault(expr(exp.column(picked.column)), self._types[picked.column])
+            typed.setdefault(picked.column, self._types[picked.column.tree.name])
         return self._draft(typed, member.inner)
 
     def of(self, member: _Member, made: Recipe, call: Aggregation) -> Draft:
@@ -211,11 +209,11 @@ class _Drafts:
     def _draft(
         self,
         typed: Mapping[Expr, str | None],
-        inner: frozenset[str],
+        inner: frozenset[Expr],
         extra: tuple[Expr, str | None] | None = None,
     ) -> Draft:
         """The feed by these keys, in the one order that serves GROUP BY a, b and GROUP BY b, a alike."""
-        ordered = tuple(sorted(typed, key=lambda key: (key.sql in inner, key.sql)))
+        ordered = tuple(sorted(typed, key=lambda key: (key in inner, key.sql)))
         types = tuple(typed[key] for key in ordered)
         if extra is not None:
             ordered, types = (*ordered, extra[0]), (*types, extra[1])

@@ -23,10 +23,6 @@ class Draft:
     inner: int = 0
     partials: dict[Partial, None] = field(default_factory=dict)
 
-    def place(self, column: str) -> int:
-        """Where a column stands among the keys."""
-        return next(at for at, key in enumerate(self.keys) if key.sql == column)
-
     def add(self, *partials: Partial) -> None:
         self.partials.update(dict.fromkeys(partials))
 

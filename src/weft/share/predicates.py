@@ -26,7 +26,7 @@ MANY = 8  # different conditions on one column, from which on a cell for each va
 
 Value = str | int | bool
 Types = Mapping[str, str | None]
-Hidden = Mapping[str, tuple[str, ...]]  # by query: the columns it picks groups by
+Hidden = Mapping[str, tuple[str, ...]]  # by query: the columns it picks groups by, as SQL
 
 _WHOLE = {"tinyint": 8, "smallint": 16, "int": 32, "bigint": 64}  # bits
 
@@ -35,7 +35,7 @@ _WHOLE = {"tinyint": 8, "smallint": 16, "int": 32, "bigint": 64}  # bits
 class Equals:
     """A condition that a column has one of some values."""
 
-    column: str
+    column: Expr
     values: tuple[Value, ...]
 
 
@@ -60,7 +60,7 @@ def take_apart(where: Expr | None, columns: Iterable[str], types: Types) -> Apar
     wanted, picked, rest = set(columns), [], []
     for part in [] if where is None else _conjuncts(where):
         found = _equals(part, types)
-        if found is not None and found.column in wanted:
+        if found is not None and found.column.sql in wanted:
             picked.append(found)
         else:
             rest.append(expr(part))
@@ -71,14 +71,15 @@ def decide(wheres: Mapping[str, Expr | None], types: Types, fixed: Hidden) -> di
     """For each query the columns it is to pick groups by; what is `fixed` stays as it is."""
     found = {name: conditions(where, types) for name, where in wheres.items()}
     distinct = {condition for each in found.values() for condition in each}
-    counts = Counter(condition.column for condition in distinct)
+    counts = Counter(condition.column.sql for condition in distinct)
     return {name: fixed[name] if name in fixed else _best(each, counts) for name, each in found.items()}
 
 
 def _best(conditions: list[Equals], counts: Counter[str]) -> tuple[str, ...]:
     """The column with the most conditions, if they are many."""
-    columns = sorted({condition.column for condition in conditions}, key=lambda name: (-counts[name], name))
-    return tuple(name for name in columns[:1] if counts[name] >= MANY)
+    columns = {condition.column.sql for condition in conditions}
+    ordered = sorted(columns, key=lambda name: (-counts[name], name))
+    return tuple(name for name in ordered[:1] if counts[name] >= MANY)
 
 
 def _conjuncts(where: Expr) -> list[exp.Expr]:
@@ -102,7 +103,7 @@ def _condition(column: exp.Expr, values: list[exp.Expr], types: Types) -> Equals
     found = [_value(value.unnest(), types.get(column.name)) for value in values]
     if any(value is None for value in found):
         return None
-    return Equals(column.name, tuple(dict.fromkeys(value for value in found if value is not None)))
+    return Equals(expr(column), tuple(dict.fromkeys(value for value in found if value is not None)))
 
 
 def _value(tree: exp.Expr, type_: str | None) -> Value | None:

@@ -4,12 +4,19 @@ from __future__ import annotations
 
 import pytest
 
-from tests.unit.share.test_build import WINDOW, plan_of, program
+from tests.unit.share.test_build import STREAM, WINDOW, plan_of, program
 from weft.kernels.picks import OneOf
-from weft.lang.parse import parse_expression
+from weft.lang.parse import parse_expression, parse_program
+from weft.optimize.pipeline import optimize_program
+from weft.plan.bind import bind_program
 from weft.share.build import build, picks_by
 from weft.share.explain import explain_program
 from weft.share.predicates import MANY, Equals, conditions, take_apart
+
+
+def equals(column: str, *values: object) -> Equals:
+    return Equals(parse_expression(column), values)
+
 
 TYPES = {"k": "string", "j": "int", "n": "bigint", "b": "boolean", "x": "double", "day": "date"}
 
@@ -17,13 +24,13 @@ TYPES = {"k": "string", "j": "int", "n": "bigint", "b": "boolean", "x": "double"
 @pytest.mark.parametrize(
     ("where", "found"),
     [
-        ("k = 'a'", [Equals("k", ("a",))]),
-        ("'a' = k", [Equals("k", ("a",))]),
-        ("(k) = ('a')", [Equals("k", ("a",))]),
-        ("k IN ('a', 'b', 'a')", [Equals("k", ("a", "b"))]),
-        ("j = 3 AND k = 'a'", [Equals("j", (3,)), Equals("k", ("a",))]),
-        ("j = -3", [Equals("j", (-3,))]),
-        ("b = TRUE", [Equals("b", (True,))]),
+        ("k = 'a'", [equals("k", "a")]),
+        ("'a' = k", [equals("k", "a")]),
+        ("(k) = ('a')", [equals("k", "a")]),
+        ("k IN ('a', 'b', 'a')", [equals("k", "a", "b")]),
+        ("j = 3 AND k = 'a'", [equals("j", 3), equals("k", "a")]),
+        ("j = -3", [equals("j", -3)]),
+        ("b = TRUE", [equals("b", True)]),
         ("j = 2147483648", []),  # no such INT: comparing converts the column
         ("j = 1.5", []),
         ("j = '3'", []),
@@ -46,7 +53,7 @@ def test_what_groups_can_be_picked_by(where: str, found: list[Equals]) -> None:
 
 def test_what_is_not_picked_by_is_left() -> None:
     apart = take_apart(parse_expression("k = 'a' AND j = 1 AND x > 2"), ["k"], TYPES)
-    assert apart.picked == (Equals("k", ("a",)),)
+    assert apart.picked == (equals("k", "a"),)
     assert apart.rest == parse_expression("j = 1 AND x > 2")
     assert take_apart(parse_expression("k = 'a'"), ["k"], TYPES).rest is None
     assert take_apart(None, ["k"], TYPES).rest is None
@@ -122,6 +129,25 @@ def test_what_was_decided_stays() -> None:
     assert picks_by(after) == before | {f"q{at}": ("symbol",) for at in range(2, MANY)}
     plan = build(many, picks_by(after)).stream("trades")
     assert [tap.choice is None for tap in plan.taps] == [True] * 2 + [False] * (MANY - 2)
+
+
+def test_a_column_whose_name_must_be_quoted() -> None:
+    stream = STREAM.replace("venue STRING", "`the venue` STRING, `order` STRING")
+    lists = "SELECT {by}COUNT(*) AS n FROM trades {window} WHERE `{column}` IN ('v{at}', 'x'){group}"
+    for column in ("the venue", "order"):
+        for by, group in (
+            ("", ""),
+            ("symbol, ", " GROUP BY symbol"),
+            (f"`{column}`, ", f" GROUP BY `{column}`"),
+        ):
+            queries = [
+                lists.format(by=by, window=WINDOW, column=column, at=at, group=group) for at in range(MANY)
+            ]
+            text = stream + "".join(f"CREATE QUERY q{at} AS {query};\n" for at, query in enumerate(queries))
+            made = optimize_program(bind_program(parse_program(text)))
+            (feed,) = build(made).stream("trades").feeds
+            assert [key.tree.name for key in feed.keys][-1] == column
+            assert build(made, picks_by(build(made))) == build(made)
 
 
 def test_explain_tells_what_is_picked() -> None:
