@@ -22,7 +22,7 @@ import pyarrow.compute as pc
 from weft.kernels.cells import Selection
 from weft.kernels.combine import Bools, Ints
 from weft.kernels.groups import GroupIndex
-from weft.kernels.picks import Choice, OneOf, Pick, Within
+from weft.kernels.picks import Choice, OneOf
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,20 +88,14 @@ def _by_group(selection: Selection) -> tuple[Ints, Ints]:
     return found
 
 
-def holds(picks: Sequence[Pick], keys: Sequence[pa.Array]) -> Bools:
+def holds(picks: Sequence[OneOf], keys: Sequence[pa.Array]) -> Bools:
     """For each row of keys: do all picks hold? A key that is null is never picked."""
     held = np.ones(len(keys[0]), bool)
     for pick in picks:
-        held &= _holds(pick, keys[pick.place]).fill_null(False).to_numpy(zero_copy_only=False)
+        key = keys[pick.place]
+        picked = pc.is_in(key, value_set=pa.array(pick.values).cast(key.type), skip_nulls=True)
+        held &= picked.to_numpy(zero_copy_only=False)
     return held
-
-
-def _holds(pick: Pick, key: pa.Array) -> pa.Array:
-    match pick:
-        case OneOf(values=values):
-            return pc.is_in(key, value_set=pa.array(values).cast(key.type), skip_nulls=True)
-        case Within(least=least, most=most):
-            return pc.and_(pc.greater_equal(key, least), pc.less_equal(key, most))
 
 
 class Chooser:
@@ -140,10 +134,8 @@ class Chooser:
         first[family[::-1]] = ids[::-1]
         return Chosen(ids, family, first, len(first) == len(ids))
 
-    def _picked(self, pick: Pick, groups: GroupIndex) -> Ints:
+    def _picked(self, pick: OneOf, groups: GroupIndex) -> Ints:
         """The groups for which one pick holds, ascending."""
-        if isinstance(pick, Within):
-            return np.flatnonzero(holds([pick], groups.take(np.arange(len(groups)))))
         by_value = self._by_value(pick.place, groups)
         found = [by_value[value] for value in dict.fromkeys(pick.values) if value in by_value]
         return np.sort(np.concatenate(found)) if found else np.zeros(0, np.int64)

@@ -18,24 +18,8 @@ class OneOf:
 
 
 @dataclass(frozen=True, slots=True)
-class Within:
-    """The key at `place`, a whole number, lies between the two, both included."""
-
-    place: int
-    least: int
-    most: int
-
-    @property
-    def is_single(self) -> bool:
-        return self.least == self.most
-
-
-Pick = OneOf | Within
-
-
-@dataclass(frozen=True, slots=True)
 class Choice:
     """The groups for which all picks hold; those with the same keys at `seen` are one for the query."""
 
-    picks: tuple[Pick, ...]
+    picks: tuple[OneOf, ...]
     seen: tuple[int, ...]

@@ -12,7 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from weft.kernels.picks import Choice, Pick
+from weft.kernels.picks import Choice, OneOf
 from weft.lang.statements import Expr, WindowSpec
 from weft.plan.nodes import Query, Stream
 from weft.times import Duration
@@ -116,7 +116,7 @@ class Tap:
     present: int  # the partial that counts the rows passing WHERE
     keys: tuple[int, ...]  # for each group key of the query its place among the keys of the feed
     finals: tuple[Final, ...]
-    picks: tuple[Pick, ...] = ()  # which groups of the feed are the query's
+    picks: tuple[OneOf, ...] = ()  # which groups of the feed are the query's
 
     @property
     def choice(self) -> Choice | None:

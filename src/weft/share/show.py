@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from sqlglot import exp
 
-from weft.kernels.picks import OneOf, Pick, Within
+from weft.kernels.picks import OneOf
 from weft.lang.dialect import Weft
 from weft.lang.statements import Expr, WindowSpec
 from weft.share.nodes import Feed, Final, Partial, SharedPlan, Standing, StreamPlan, Tap
@@ -167,14 +167,9 @@ def _picks(plan: StreamPlan, tap: Tap) -> str:
     return f"picks {show_picks(plan, tap)}" if tap.picks else ""
 
 
-def _show_pick(pick: Pick, key: str) -> str:
-    match pick:
-        case OneOf(values=(value,)):
-            return f"{key} = {_literal(value)}"
-        case OneOf(values=values):
-            return f"{key} IN ({', '.join(map(_literal, values))})"
-        case Within(least=least, most=most):
-            return f"{key} BETWEEN {least} AND {most}"
+def _show_pick(pick: OneOf, key: str) -> str:
+    values = [_literal(value) for value in pick.values]
+    return f"{key} = {values[0]}" if len(values) == 1 else f"{key} IN ({', '.join(values)})"
 
 
 def _literal(value: str | int | bool) -> str:
