@@ -33,7 +33,7 @@ from weft.lang.statements import (
 )
 from weft.log.paths import AnyPath, locate
 from weft.optimize.pipeline import optimize_program
-from weft.plan.bind import bind_program
+from weft.plan.bind import NOTHING, bind_program
 from weft.plan.nodes import Program
 from weft.share.build import build
 from weft.share.explain import Explanation, explain_program
@@ -74,7 +74,7 @@ class Session:
         self.home = locate(home) if home is not None else Path(tempfile.mkdtemp(prefix="weft-"))
         self._checkpoint = locate(checkpoint) if checkpoint is not None else None
         self._statements: list[CreateStream | CreateQuery] = []
-        self._bound: Program | None = Program((), ())  # before Spark has told types; None: it has
+        self._bound: Program | None = NOTHING  # before Spark has told types; None: it has
         self._optimized: Program | None = None  # made of it when it is first asked for
         self._running: Running | None = None
 
@@ -84,7 +84,7 @@ class Session:
         """Carry out statements: all of them, or, if one is wrong, none. Gives what SHOW and EXPLAIN say."""
         with uncollected():
             read = read_program(text, file)
-            program = self._bind((*self._statements, *read))
+            program = self._bind(read)
         statements = [one for one in read if not isinstance(one, Unread)]  # all of them, or _bind had raised
         declared = self._declared(statements)
         if declared != self._statements and self._running is not None:
@@ -104,7 +104,12 @@ class Session:
         return declared
 
     def _bind(self, statements: Sequence[Statement | Unread]) -> Program:
-        return bind_program(statements) if self._running is None else self._running.bind(statements)
+        """The program after these statements too."""
+        if self._running is not None:
+            return self._running.bind(statements)
+        if self._bound is not None:
+            return bind_program(statements, onto=self._bound)
+        return bind_program((*self._statements, *statements))
 
     def _say(self, statement: Statement) -> str | None:
         match statement:

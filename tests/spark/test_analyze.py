@@ -11,6 +11,7 @@ from weft.lang.parse import parse_program
 from weft.plan.bind import bind_program
 from weft.plan.opens import open_expressions
 from weft.spark.analyze import analyze, check_sources
+from weft.spark.running import bind_with_spark
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -39,6 +40,28 @@ def test_open_types_are_told(spark: SparkSession) -> None:
     assert not open_expressions(bound, types)
     assert {column.name: column.type for column in bound.streams[0].columns}["size"] == "bigint"
     assert [type_ for sql, type_ in types.items() if "ARRAY_MAX" in sql] == ["bigint"]
+
+
+def test_types_are_told_of_a_program_in_pieces(spark: SparkSession) -> None:
+    window = "[RANGE 1 MINUTE]"
+    first = (
+        f"CREATE QUERY one AS SELECT soundex(symbol) AS s, SUM(size) AS n FROM trades {window} GROUP BY s;"
+    )
+    second = "CREATE QUERY two AS SELECT conv(symbol, 16, 10) AS c, size FROM trades WHERE crc32(symbol) > 5;"
+    whole = bind_with_spark(spark, parse_program(STREAM + first + second))
+    before = bind_with_spark(spark, parse_program(STREAM + first))
+    after = bind_with_spark(spark, parse_program(second), onto=before)
+    assert after == whole
+    assert after.queries[0] is before.queries[0]
+
+
+def test_what_is_wrong_with_a_later_piece_is_raised(spark: SparkSession) -> None:
+    before = bind_with_spark(spark, parse_program(STREAM))
+    with pytest.raises(Errors) as caught:
+        bind_with_spark(
+            spark, parse_program("CREATE QUERY one AS SELECT map_keys(price) AS k FROM trades;"), onto=before
+        )
+    assert [error.code for error in caught.value.errors] == ["spark-refuses"]
 
 
 def test_all_that_is_wrong_is_raised_together(spark: SparkSession) -> None:

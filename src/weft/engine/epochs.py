@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from weft.errors import RunError
 from weft.lang.parse import parse_program
 from weft.lang.printer import print_statement
-from weft.lang.statements import CreateStream
+from weft.lang.statements import CreateQuery, CreateStream
 from weft.log.catalog import Catalog, NewQuery, QueryVersion
 from weft.plan.nodes import Program, Query
 from weft.times import Instant
@@ -39,8 +39,25 @@ class Change:
         return bool(self.add or self.drop or self.streams)
 
 
+class Texts:
+    """The canonical texts of queries, each printed once however often it is asked for."""
+
+    def __init__(self) -> None:
+        self._known: dict[str, tuple[CreateQuery, str]] = {}
+
+    def of(self, query: Query) -> str:
+        found = self._known.get(query.name)
+        if found is None or found[0] is not query.statement:
+            found = self._known[query.name] = query.statement, print_statement(query.statement)
+        return found[1]
+
+
 def change(
-    catalog: Catalog, program: Program, bound: Bound = lambda query: None, picks_by: PicksBy | None = None
+    catalog: Catalog,
+    program: Program,
+    texts: Texts,
+    bound: Bound = lambda query: None,
+    picks_by: PicksBy | None = None,
 ) -> Change:
     """From the program in force to this one.
 
@@ -50,7 +67,7 @@ def change(
         if stream.name in catalog.streams:
             _check_compatible(catalog.streams[stream.name], stream.statement)
     declared = {stream.name: print_statement(stream.statement) for stream in program.streams}
-    wanted = {query.name: print_statement(query.statement) for query in program.queries}
+    wanted = {query.name: texts.of(query) for query in program.queries}
     current = {query.name: query.text for query in catalog.queries()}
     out = failures(catalog)
     return Change(
@@ -65,19 +82,15 @@ def change(
     )
 
 
-def unchanged(catalog: Catalog, program: Program) -> dict[str, QueryVersion]:
+def unchanged(catalog: Catalog, program: Program, texts: Texts) -> dict[str, QueryVersion]:
     """The queries of a program that are in force, as they are."""
-    wanted = {query.name: query.statement for query in program.queries}
-    return {
-        version.name: version
-        for version in catalog.queries()
-        if version.name in wanted and version.text == print_statement(wanted[version.name])
-    }
+    wanted = {query.name: texts.of(query) for query in program.queries}
+    return {query.name: query for query in catalog.queries() if query.text == wanted.get(query.name)}
 
 
-def keys(catalog: Catalog, program: Program) -> dict[str, str]:
+def keys(catalog: Catalog, program: Program, texts: Texts) -> dict[str, str]:
     """The key that each query of `program` will have once it is in force."""
-    new = {added.name for added in change(catalog, program).add}
+    new = {added.name for added in change(catalog, program, texts).add}
     return {
         query.name: f"{query.name}@{len(catalog.versions(query.name)) + (query.name in new)}"
         for query in program.queries

@@ -18,7 +18,7 @@ from weft.engine.answering import Step
 from weft.engine.batch import Batch
 from weft.engine.bucketed import Bucketed, Place
 from weft.engine.buckets import is_cells, spread
-from weft.engine.epochs import FAILED, PicksBy, change, unchanged
+from weft.engine.epochs import FAILED, PicksBy, Texts, change, unchanged
 from weft.engine.errands import Crew
 from weft.engine.fresh import Fresh
 from weft.engine.held import Held, first_bound
@@ -47,8 +47,15 @@ SNAPSHOT_EVERY = 50  # steps: bounds both recovery time and the files that the l
 class Runtime:
     """A program on a home. Ingest, answering and change may call from threads of their own."""
 
-    def __init__(self, home: Home, program: Program, finisher: Finisher, crew: Crew | None = None) -> None:
-        self.home, self.finisher = home, finisher
+    def __init__(
+        self,
+        home: Home,
+        program: Program,
+        finisher: Finisher,
+        crew: Crew | None = None,
+        texts: Texts | None = None,
+    ) -> None:
+        self.home, self.finisher, self.texts = home, finisher, texts or Texts()
         self.crew: Crew | None = None  # whose buckets hold the cells; None: they are held here
         self.catalog, self.answers, self.snapshots = Catalog(home), AnswerLog(home), Snapshots(home)
         self.logs = {stream.name: IngestLog(home, stream.name) for stream in program.streams}
@@ -80,7 +87,7 @@ class Runtime:
         for name, log in self.logs.items():
             self.latest[name] = max(_latest(log.records()), folded.get(name, BEGINNING))
         if self.catalog.epochs:
-            gone = change(self.catalog, program).drop
+            gone = change(self.catalog, program, self.texts).drop
             kept = tuple(query for query in program.queries if query.name not in gone)
             self._adopt(replace(program, queries=kept))
             restore(self, snapshot)
@@ -114,11 +121,16 @@ class Runtime:
 
     def _put_in_force(self, program: Program) -> None:
         there = {name: state.held() for name, state in self.states.items()}
-        known = {name: version.picks_by for name, version in unchanged(self.catalog, program).items()}
+        stay = unchanged(self.catalog, program, self.texts)
+        known = {name: version.picks_by for name, version in stay.items()}
         plan = build(program, known)
         picked = picks_by(plan)
         changed = change(
-            self.catalog, program, lambda query: self._bound(program, query, there, picked), picked
+            self.catalog,
+            program,
+            self.texts,
+            lambda query: self._bound(program, query, there, picked),
+            picked,
         )
         if changed:
             self.catalog.change(

@@ -40,29 +40,35 @@ class _Unseen:
         return self.any or name.lower() in self.names
 
 
-def bind_program(statements: Iterable[Statement | Unread], types: Told | None = None) -> Program:
+NOTHING = Program((), ())
+
+
+def bind_program(
+    statements: Iterable[Statement | Unread], types: Told | None = None, onto: Program = NOTHING
+) -> Program:
     """All that the statements declare, bound; raises Errors with all that is wrong, line by line.
 
     `types` tells the types of the expressions that `open_expressions` listed, filed by `type_key`. Of a
-    statement that cannot be read only its own error is told, not what follows from it.
+    statement that cannot be read only its own error is told, not what follows from it. The statements may go
+    on from a program that was bound before: what they leave alone stays as it is, object by object.
     """
     statements, told = tuple(statements), types or {}
     read = tuple(one for one in statements if not isinstance(one, Unread))
     unread = tuple(one for one in statements if isinstance(one, Unread))
     unseen = _Unseen(frozenset().union(*(one.names for one in unread)), not all(one.names for one in unread))
     problems = Problems([one.error for one in unread])
-    streams = _bind_streams(read, told, problems)
-    queries = _bind_queries(read, streams, unseen, told, problems)
+    streams = _bind_streams(read, onto, told, problems)
+    queries = _bind_queries(read, onto, streams, unseen, told, problems)
     if problems.found:
         raise Errors(sorted(problems.found, key=lambda error: error.at.line if error.at else 0))
     return Program(tuple(stream for stream in streams.values() if stream), queries)
 
 
 def _bind_streams(
-    statements: tuple[Statement, ...], told: Told, problems: Problems
+    statements: tuple[Statement, ...], onto: Program, told: Told, problems: Problems
 ) -> dict[str, Stream | None]:
     """The streams by lower-case name; None for one that is wrong, which is reported once."""
-    streams: dict[str, Stream | None] = {}
+    streams: dict[str, Stream | None] = {stream.name.lower(): stream for stream in onto.streams}
     for statement in statements:
         if not isinstance(statement, CreateStream):
             continue
@@ -74,10 +80,15 @@ def _bind_streams(
 
 
 def _bind_queries(
-    statements: tuple[Statement, ...], streams: Streams, unseen: _Unseen, told: Told, problems: Problems
+    statements: tuple[Statement, ...],
+    onto: Program,
+    streams: Streams,
+    unseen: _Unseen,
+    told: Told,
+    problems: Problems,
 ) -> tuple[Query, ...]:
     """The queries that are left after all statements; None stands for one that is wrong, meanwhile."""
-    queries: dict[str, Query | None] = {}
+    queries: dict[str, Query | None] = {query.name.lower(): query for query in onto.queries}
     known: dict[str, Known] = {name: {} for name in streams}
     for statement in statements:
         match statement:

@@ -20,15 +20,16 @@ from weft.spark.sources import open_stream
 from weft.spark.sql import quoted
 
 
-def analyze(spark: SparkSession, program: Program) -> dict[str, str]:
+def analyze(spark: SparkSession, program: Program, known: Sequence[Stream] = ()) -> dict[str, str]:
     """The types of all expressions of `program` that are open, filed by `type_key`.
 
     Every expression is shown to Spark, the open ones first, for the types of others rest on them. All that is
-    wrong is raised together.
+    wrong is raised together. Streams that are `known` have been analyzed before.
     """
     types: dict[str, str] = {}
+    onto = Program(tuple(known), ())
     statements: list[Statement] = [
-        *(s.statement for s in program.streams),
+        *(s.statement for s in program.streams if s not in known),
         *(q.statement for q in program.queries),
     ]
     typed, errors, told = program, list[WeftError](), True
@@ -37,10 +38,10 @@ def analyze(spark: SparkSession, program: Program) -> dict[str, str]:
         told = len(found) == sum(map(len, opened.values()))
         types |= found
         try:
-            typed = bind_program(statements, types)
+            typed = bind_program(statements, types, onto)
         except Errors as refused:
             errors += refused.errors
-    errors += _errors(spark, typed)
+    errors += _errors(spark, typed, known)
     if errors:
         raise Errors(errors)
     return types
@@ -90,13 +91,15 @@ def _types_over(rows: DataFrame, sources: list[Expr]) -> dict[Expr, str]:
         return {one: type_ for source in sources for one, type_ in _types_over(rows, [source]).items()}
 
 
-def _errors(spark: SparkSession, program: Program) -> Iterator[QueryError]:
+def _errors(spark: SparkSession, program: Program, known: Sequence[Stream]) -> Iterator[QueryError]:
     for stream in program.streams:
-        computed = [made.expr for made in stream.statement.columns if made.expr is not None]
-        yield from _errors_over(_rows_read(spark, stream), computed)
-        rows = _rows(spark, stream)
+        if stream not in known:
+            computed = [made.expr for made in stream.statement.columns if made.expr is not None]
+            yield from _errors_over(_rows_read(spark, stream), computed)
+        expressions = list(_expressions(program, stream))
+        rows = _rows(spark, stream) if expressions else None
         if rows is not None:
-            yield from _errors_over(rows, list(_expressions(program, stream)))
+            yield from _errors_over(rows, expressions)
 
 
 def _errors_over(rows: DataFrame, sources: list[Expr]) -> Iterator[QueryError]:

@@ -16,7 +16,7 @@ from pyspark.sql import SparkSession
 
 from weft.engine.datasets import MARKER, refuse_taken
 from weft.engine.delivery import Delivery, Write
-from weft.engine.epochs import keys
+from weft.engine.epochs import Texts, keys
 from weft.engine.filesinks import FileSink
 from weft.engine.letters import DEAD
 from weft.engine.runtime import Runtime
@@ -43,15 +43,20 @@ class Outlets:
 
     def open_all(self) -> None:
         """All sinks that the answer log may hold something for."""
-        queries = {query.name: query for query in self.runtime.program.queries}
-        for version in self.runtime.running.values():
-            query = queries[version.name]
-            watermark = partial(self.runtime.watermark, parts(query).stream)
-            self._register(version.key, self._sink(version, query.statement, watermark))
+        self.open_running()
         self._open_ended()
         self.open_dead(_known_dead(self.runtime.home))
         for record in self.runtime.answers.records():
             self.open_dead(record.tables)
+
+    def open_running(self) -> None:
+        """The sinks of the queries in force that have none yet."""
+        new = [version for version in self.runtime.running.values() if version.key not in self._open]
+        queries = {query.name: query for query in self.runtime.program.queries} if new else {}
+        for version in new:
+            query = queries[version.name]
+            watermark = partial(self.runtime.watermark, parts(query).stream)
+            self._register(version.key, self._sink(version, query.statement, watermark))
 
     def _open_ended(self) -> None:
         """A query that has ended may have answers that its sink does not hold yet."""
@@ -99,10 +104,10 @@ class Outlets:
         return FileSink(path, sink.format, options, retain=query.retain, watermark=watermark)
 
 
-def check_sinks(home: Home, catalog: Catalog, program: Program) -> None:
+def check_sinks(home: Home, catalog: Catalog, program: Program, texts: Texts) -> None:
     """Refuse, before the program is changed, what its queries cannot write to."""
     places: list[tuple[tuple[str, ...], str]] = []
-    will_be = keys(catalog, program)
+    will_be = keys(catalog, program, texts)
     for query in program.queries:
         if query.sink is not None and query.sink.format in FORMATS:
             sink = FileSink(_path(query.name, query.sink), query.sink.format, dict(query.sink.options))

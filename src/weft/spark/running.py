@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
+from dataclasses import replace
 
 from pyspark.sql import SparkSession
 
 from weft.collecting import uncollected
 from weft.engine.delivery import Delivery
+from weft.engine.epochs import Texts
 from weft.engine.placement import AUTO
 from weft.engine.report import report
 from weft.engine.runtime import Runtime
@@ -19,8 +21,8 @@ from weft.log.durable import show
 from weft.log.home import Home
 from weft.log.paths import AnyPath
 from weft.optimize.pipeline import optimize_program
-from weft.plan.bind import bind_program
-from weft.plan.nodes import Program
+from weft.plan.bind import NOTHING, bind_program
+from weft.plan.nodes import Program, Query
 from weft.plan.problems import raise_all
 from weft.spark.analyze import analyze, check_sources_read
 from weft.spark.checkpoint import place_checkpoints
@@ -61,9 +63,10 @@ class Running:
         self.home = Home.open(home)
         try:
             place_checkpoints(spark, self.home, checkpoint)
-            check_sinks(self.home, Catalog(self.home), self.program)
+            texts = Texts()
+            check_sinks(self.home, Catalog(self.home), self.program, texts)
             self.placement.opened(str(self.home.path))
-            self.runtime = Runtime(self.home, self.program, lambda jobs: finish(spark, jobs), crew)
+            self.runtime = Runtime(self.home, self.program, lambda jobs: finish(spark, jobs), crew, texts)
             self.delivery = Delivery(self.home, self.runtime.answers)
             self.outlets = Outlets(spark, self.runtime, self.delivery)
             self.outlets.open_all()
@@ -85,16 +88,16 @@ class Running:
         self.runner.start()
 
     def bind(self, statements: Statements) -> Program:
-        """The program with all types that Spark tells."""
-        return bind_with_spark(self.spark, statements)
+        """The program after these statements, with all types that Spark tells."""
+        return bind_with_spark(self.spark, statements, onto=self.program)
 
     def change(self, program: Program) -> None:
         """Put another program in force at the next batch."""
-        check_sinks(self.home, self.runtime.catalog, program)
+        check_sinks(self.home, self.runtime.catalog, program, self.runtime.texts)
         self.runtime.change(program)
         self.program = program
         with self._reporting:
-            self.outlets.open_all()
+            self.outlets.open_running()
             self.outlets.end_gone(self.runtime.step_number)
         self.runner.renew()
 
@@ -126,11 +129,23 @@ def _left(home: AnyPath) -> int:
         return 0
 
 
-def bind_with_spark(spark: SparkSession, statements: Statements, bound: Program | None = None) -> Program:
+def bind_with_spark(
+    spark: SparkSession, statements: Statements, bound: Program | None = None, onto: Program = NOTHING
+) -> Program:
     """The program bound with Spark's own analyzer where only Spark can tell a type; all errors at once.
 
-    `bound` is what binding the statements without Spark gave, where that has been done.
+    `bound` is what binding the statements without Spark gave, where that has been done. `onto` is a program
+    that was bound and optimized before: Spark is asked about what is new.
     """
-    program = bound or bind_program(statements)
-    types = analyze(spark, program)
-    return optimize_program(bind_program(statements, types) if types else program)
+    program = bound or bind_program(statements, onto=onto)
+    types = analyze(spark, replace(program, queries=_new(program, onto)), onto.streams)
+    program = bind_program(statements, types, onto) if types else program
+    optimized = optimize_program(replace(program, queries=_new(program, onto)))
+    made = {query.name: query for query in optimized.queries}
+    return replace(program, queries=tuple(made.get(query.name, query) for query in program.queries))
+
+
+def _new(program: Program, before: Program) -> tuple[Query, ...]:
+    """The queries that were not there before, as the very objects."""
+    there = set(map(id, before.queries))
+    return tuple(query for query in program.queries if id(query) not in there)

@@ -20,6 +20,7 @@ from tests.stores import url
 from tests.unit.engine.crew import LocalCrew
 from weft.engine.batch import Batch
 from weft.engine.delivery import Delivery
+from weft.engine.epochs import Texts
 from weft.engine.runtime import Runtime
 from weft.lang.parse import parse_program
 from weft.log.catalog import Catalog
@@ -61,7 +62,7 @@ class Bench:
         self.home = Home.open(url(self.store, path / "home"))
         try:
             program = bound(stream + text)
-            check_sinks(self.home, Catalog(self.home), program)
+            check_sinks(self.home, Catalog(self.home), program, Texts())
             self.runtime = Runtime(self.home, program, lambda jobs: [], crew)
             self.delivery = Delivery(self.home, self.runtime.answers)
             self.outlets = Outlets(cast(Any, None), self.runtime, self.delivery)

@@ -138,3 +138,40 @@ def test_what_is_wrong_with_many_queries_is_told_of_each_where_it_stands() -> No
         bind_program(parse_program(f"{STREAM}{text}"))
     lines = [error.at.line - STREAM.count("\n") for error in caught.value.errors if error.at]
     assert sorted(set(lines)) == [1, 2, 3]
+
+
+ONE = "CREATE QUERY one AS SELECT symbol FROM trades WHERE price > 5;"
+TWO = f"CREATE QUERY two AS SELECT COUNT(*) AS n FROM trades {WINDOW};"
+
+
+def test_a_program_that_is_told_in_pieces() -> None:
+    first = program(ONE)
+    both = bind_program(parse_program(TWO), onto=first)
+    assert both == program(ONE + TWO)
+    assert both.queries[0] is first.queries[0]
+    assert both.streams[0] is first.streams[0]
+
+
+def test_later_pieces_drop_and_replace() -> None:
+    both = program(ONE + TWO)
+    assert bind_program(parse_program("DROP QUERY ONE;"), onto=both).queries == both.queries[1:]
+    again = bind_program(parse_program(f"DROP QUERY one; {ONE.replace('5', '6')}"), onto=both)
+    assert [query.name for query in again.queries] == ["two", "one"]
+    assert again.queries[1] != both.queries[0]
+
+
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [
+        (ONE, "duplicate-name"),
+        (ONE.replace("QUERY one", "QUERY Trades"), "duplicate-name"),
+        (STREAM, "duplicate-name"),
+        ("DROP QUERY three;", "unknown-query"),
+        ("EXPLAIN three;", "unknown-query"),
+        ("CREATE QUERY three AS SELECT a FROM nowhere;", "unknown-stream"),
+    ],
+)
+def test_later_pieces_are_checked_against_what_is_there(text: str, code: str) -> None:
+    with pytest.raises(Errors) as caught:
+        bind_program(parse_program(text), onto=program(ONE + TWO))
+    assert [error.code for error in caught.value.errors] == [code]
