@@ -10,11 +10,13 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+import weft
 from tests.spark.plans import TRADES, stream
 from weft.errors import QueryError, RunError
 from weft.plan.nodes import Stream
 from weft.spark.committed import read_committed
 from weft.spark.generator import generator
+from weft.spark.ingest import Ingest
 from weft.spark.sources import open_stream
 from weft.spark.stream import start_stream
 
@@ -206,3 +208,25 @@ def test_committed_files_are_read_again_and_no_others(spark: SparkSession, tmp_p
 def test_what_cannot_be_read_again(spark: SparkSession, tmp_path: Path) -> None:
     of = stream({"value": "bigint", "timestamp": "timestamp"}, "rate", {}, time_column="timestamp")
     assert read_committed(spark, of, tmp_path, 3) is None
+
+
+def test_a_batch_that_fails_with_a_long_story_is_told_of_in_short(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object) -> None:
+        raise RuntimeError("no room left in SELECT " + "(a OR b), " * 200_000)
+
+    monkeypatch.setattr(Ingest, "ingest", fail)
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / "one.json").write_text('{"price": 1, "ts": "1970-01-01T00:00:01Z"}')
+    session = weft.Session(spark=spark, home=tmp_path / "home")
+    session.sql(
+        "CREATE STREAM s (price DOUBLE, ts TIMESTAMP) TIMESTAMP BY ts DELAY 1 SECOND"
+        f" FROM json OPTIONS ('path' = '{tmp_path}/in');"
+        "CREATE QUERY q AS SELECT price FROM s;"
+    )
+    session.start(once=True)
+    with pytest.raises(RunError, match="no room left") as caught:
+        session.wait(120)
+    session.stop()
+    assert len(str(caught.value)) < 2000

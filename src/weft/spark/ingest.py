@@ -11,7 +11,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 from weft.engine.batch import Batch
 from weft.engine.report import Pace
 from weft.engine.runtime import Runtime
-from weft.errors import WeftError
+from weft.errors import RunError, WeftError
 from weft.log.paths import AnyPath
 from weft.plan.nodes import Stream
 from weft.share.nodes import StreamPlan
@@ -23,9 +23,19 @@ from weft.spark.stream import start_stream
 from weft.spark.ways import Given, Ways, total
 from weft.times import Instant
 
+_SHORT = 500  # characters
+
 
 class Halted(Exception):
     """Ends the query of a stream in front of a batch that cannot be taken as the stream is read now."""
+
+
+class Broken(Exception):
+    """What went wrong with a batch, in short.
+
+    Spark searches what it is told with regular expressions that take a frame of the stack for each character:
+    a message with the text of a thousand queries in it would end its thread, and nobody would hear of it.
+    """
 
 
 class Ingest:
@@ -70,9 +80,18 @@ class Ingest:
         """Called by Spark, one batch after the other; a batch may come again after a crash."""
         try:
             self._take(batch, number)
-        except WeftError as error:
-            self.error = error
+        except Halted:
             raise
+        except Exception as error:
+            self.error = error if isinstance(error, WeftError) else self._failure(error)
+            raise Broken(_short(error)) from None
+
+    def _failure(self, error: Exception) -> RunError:
+        return RunError(
+            "stream-failed",
+            f"a batch of stream `{self.stream.name}` failed: {_short(error)}",
+            help="mend what it says and run the program again; it goes on where it was",
+        )
 
     def _take(self, batch: DataFrame, number: int) -> None:
         name, started = self.stream.name, time.time()
@@ -140,6 +159,12 @@ class Ingest:
         self.rows_per_second = 0.7 * self.rows_per_second + 0.3 * rows / passed
         if rows:
             self.last_arrival = time.time()
+
+
+def _short(error: Exception) -> str:
+    """The first line of a message that says something, and not too much of it."""
+    said = str(error).strip() or type(error).__name__
+    return said.splitlines()[0][:_SHORT]
 
 
 def _clock() -> Instant:
