@@ -21,7 +21,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from weft.engine.windows import due, needed_from
+from weft.engine.windows import due, needed_from, widest_gap
 from weft.kernels.columns import ColumnSpec
 from weft.kernels.state import FeedState
 from weft.lang.statements import WindowSpec
@@ -85,6 +85,8 @@ def programs() -> Iterator[Program]:
     yield Program("40 odd of 5 to 15 min, MAX, 30 groups", odd(40, 300, 900), "max", 30, 900)
     yield Program("40 odd of 5 to 15 min, MAX, 500 groups", odd(40, 300, 900), "max", 500, 900)
     yield Program("100 odd of 30 to 60 min, MAX, 200 groups", odd(100, 1800, 3600), "max", 200, 900)
+    yield Program("100 odd of 30 to 60 min, MAX, one group", odd(100, 1800, 3600), "max", 1, 900)
+    yield Program("300 odd of 1 to 2 hours, MAX, 100 groups", odd(300, 3600, 7200), "max", 100, 600)
 
 
 def partitions(classes: Sequence[EdgeClass]) -> dict[str, tuple[tuple[int, ...], ...]]:
@@ -130,9 +132,9 @@ def steps(
 
 
 def _answer(state: FeedState, group: Sequence[WindowSpec], column: ColumnSpec, end: int) -> int:
-    total = 0
+    total, gap = 0, widest_gap(state.slices())
     for window in group:
-        windows = due(state.slices(), window.range, window.slide, 0, after=end - STEP, upto=end)
+        windows = due(state.slices(), window.range, window.slide, 0, end - STEP, end, gap=gap)
         if len(windows):
             made = state.answer(windows.starts, windows.ends, PRESENT, [column])
             total += int(np.asarray(made.values[column][0]).sum())
