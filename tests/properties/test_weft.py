@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 from tests.properties.programs import STREAM, Scenario, as_case, disagreements, run, scenario
-from weft.share import predicates
+from weft.share import predicates, slicing
 from weft.share.build import build
 from weft.spark.replay import Replay
 from weft.testing.compare import bounds, difference
@@ -39,6 +39,19 @@ def test_conditions_that_become_keys_change_no_answer(
     made = scenario(Random(4000 + seed), 20, 80, f"found by seed {4000 + seed}, all conditions keys", 0.4)
     picking = sum(bool(tap.picks) for stream in build(bound(made.text)).streams for tap in stream.taps)
     assert picking
+    with weft(spark, tmp_path) as adapter:
+        wrong = disagreements(made, run(made, adapter))
+    assert not wrong, as_case(made.only(*wrong)) + "\n".join(wrong.values())
+
+
+@pytest.mark.parametrize("seed", SEEDS[:3])
+def test_slices_that_are_combined_change_no_answer(
+    seed: int, spark, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(slicing, "MOST_PAIRS", 0)
+    monkeypatch.setattr(slicing, "FEWER", 0)
+    made = scenario(Random(5000 + seed), 20, 80, f"found by seed {5000 + seed}, slices combined")
+    assert any(stream.edges.combined for stream in build(bound(made.text)).streams)
     with weft(spark, tmp_path) as adapter:
         wrong = disagreements(made, run(made, adapter))
     assert not wrong, as_case(made.only(*wrong)) + "\n".join(wrong.values())

@@ -20,7 +20,7 @@ from dataclasses import dataclass, field
 from weft.engine.ingest import FeedKey, feed_key, is_finer
 from weft.engine.windows import Reach, needed_from
 from weft.share.nodes import StreamPlan, Tap
-from weft.share.slicing import Pair, distinct_pairs, lies_on
+from weft.share.slicing import Pair, lies_on, pairs_of
 from weft.times import BEGINNING, Instant
 
 Whole = Mapping[FeedKey, Mapping[str, Instant]]  # by feed and text of the partial: whole after that time
@@ -45,7 +45,7 @@ def held(plan: StreamPlan, floors: Mapping[str, Instant], reach: Reach) -> Held:
         for key, text in needs(plan, tap):
             partials = found.partials.setdefault(key, {})
             partials[text] = min(after, partials.get(text, after))
-        for pair in distinct_pairs([window]):
+        for pair in pairs_of(window):
             found.edges[pair] = min(after, found.edges.get(pair, after))
     return found
 
@@ -66,7 +66,7 @@ def first_bound(plan: StreamPlan, there: Held, reach: Reach, latest: Instant) ->
         return latest
     (tap,) = plan.taps
     covered = [_partial_after(there, key, text) for key, text in needs(plan, tap)]
-    covered += [_edge_after(there.edges, pair) for pair in distinct_pairs([tap.window])]
+    covered += [_edge_after(there.edges, pair) for pair in pairs_of(tap.window)]
     known = [after for after in covered if after is not None]
     if len(known) < len(covered):
         return latest

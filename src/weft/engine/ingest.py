@@ -15,10 +15,11 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from weft.engine.windows import floored
 from weft.kernels.arrow import whole
 from weft.kernels.columns import ColumnSpec, part_columns
 from weft.kernels.state import FeedState
-from weft.share.nodes import Feed, Partial, StreamPlan
+from weft.share.nodes import Edges, Feed, Partial, StreamPlan
 from weft.times import Instant
 
 CELL, UNWANTED, NO_TIME, AHEAD, CORRUPT = range(5)
@@ -149,11 +150,14 @@ def folds(
     described: list[dict[str, Any]],
     wanted: Mapping[FeedKey, set[str]],
     since: Mapping[FeedKey, Instant],
+    edges: Edges,
 ) -> list[tuple[FeedKey, Fold]]:
     """What the cells of one batch add to each of the `wanted` feeds, of the partials named there.
 
     Slices before `since` are left out: no window that is still to be answered holds them.
     """
+    if edges.combined:
+        table = _combined(table, edges)
     by_root = {root: _of_root(table, root) for root in {d["root"] for d in described}}
     made = []
     for key, texts in wanted.items():
@@ -164,6 +168,13 @@ def folds(
                 rows = rows.filter(pa.array(slices >= since[key]))
             made.append((key, _fold(rows, feed, key, partials)))
     return made
+
+
+def _combined(table: pa.Table, edges: Edges) -> pa.Table:
+    """The cells with the slices that are kept instead of the finer ones of the batch."""
+    at = table.schema.get_field_index("slice")
+    kept = floored(table.column("slice").to_numpy(), edges.pairs)
+    return table.set_column(at, "slice", pa.array(kept))
 
 
 def _of_root(table: pa.Table, root: int) -> pa.Table:

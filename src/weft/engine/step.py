@@ -114,7 +114,7 @@ class StreamState:
         share: Callable[[FeedKey, Fold], Fold] | None = None,
     ) -> dict[str, int]:
         """Take in the cells of one batch, or a `share` of them; gives its late rows, by query."""
-        made = folds(table, described, self.wanted, self._since())
+        made = folds(table, described, self.wanted, self._since(), self.plan.edges)
         late = late_rows(table, described, self.plan, self.floors, self.reach)
         for key, cells in made:
             (cells if share is None else share(key, cells)).into(self.feeds[key])

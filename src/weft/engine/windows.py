@@ -7,11 +7,13 @@ ends, slide 5 s      10:00:05 | 10:00:10 | 10:00:15
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
+from weft.share.slicing import Pair
 from weft.times import BEGINNING, Duration, Instant
 
 Times = npt.NDArray[np.int64]
@@ -111,6 +113,16 @@ def _merge_ranges(first: Times, last: Times, slide: Duration) -> Times:
     offsets = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
     ends: Times = np.repeat(fresh, counts) + offsets * slide
     return ends
+
+
+def floored(slices: Times, pairs: Iterable[Pair]) -> Times:
+    """For each slice the last edge at or before it."""
+    if not len(slices):
+        return slices
+    low, high = int(slices.min()), int(slices.max())
+    found = [np.arange(low - (low - phase) % slide, high + 1, slide) for slide, phase in pairs]
+    edges = np.unique(np.concatenate(found))
+    return edges[edges.searchsorted(slices, "right") - 1]
 
 
 def late_slices(

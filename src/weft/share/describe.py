@@ -27,6 +27,7 @@ def _stream(plan: StreamPlan) -> dict[str, Any]:
         "stream": plan.stream.name,
         "edges": {
             "grain_us": edges.grain,
+            "combined": edges.combined,
             "pairs_us": [list(pair) for pair in edges.pairs],
             "per_second": edges.rate,
             "reason": edges.reason,

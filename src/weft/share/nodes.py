@@ -63,12 +63,14 @@ class Edges:
     """Where the time line is cut. A slice is named by its start.
 
     Uniform: every multiple of `grain`. Explicit: every `t` with `t = phase (mod slide)` for one of the pairs.
+    Combined: batches are cut uniformly, and what is kept of them explicitly.
     """
 
     grain: Duration | None
     pairs: tuple[tuple[Duration, Duration], ...]  # (slide, phase), sorted, distinct
-    rate: float  # edges per second, an upper bound where explicit
+    rate: float  # edges per second of what is kept, an upper bound where explicit
     reason: str
+    combined: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -74,6 +74,9 @@ def _show_stream(plan: StreamPlan) -> str:
 
 def _show_edges(plan: StreamPlan) -> str:
     edges = plan.edges
+    if edges.combined and edges.grain is not None:
+        kept = f"to those at which windows start or end, at most {edges.rate:.4g} a second"
+        return f"every {show_duration(edges.grain)}, combined {kept}"
     if edges.grain is not None:
         return f"every {show_duration(edges.grain)}, {edges.rate:.4g} a second"
     pairs = ", ".join(

@@ -16,14 +16,16 @@ from __future__ import annotations
 from collections.abc import Iterable
 from math import gcd
 
+import numpy as np
+
 from weft.lang.statements import WindowSpec
 from weft.share.nodes import Edges
 from weft.times import SECOND, Duration, show_duration
 
 Pair = tuple[Duration, Duration]  # slide and phase of edges
 
-MOST_PAIRS = 16  # beyond this many phases a row pays more for finding its slice than fewer slices save
-FEWER = 2  # explicit edges must halve the number of slices to be worth their expression
+MOST_PAIRS = 16  # beyond this the expression that finds a row's slice is too long for the JVM to compile
+FEWER = 2  # explicit edges must halve the number of slices to be worth it
 
 
 def cut(windows: Iterable[WindowSpec]) -> Edges:
@@ -33,18 +35,28 @@ def cut(windows: Iterable[WindowSpec]) -> Edges:
         return Edges(SECOND, (), 1.0, "no windows")
     grain = gcd(*(part for pair in pairs for part in pair))
     even, exact = SECOND / grain, sum(SECOND / slide for slide, _ in pairs)
-    if len(pairs) <= MOST_PAIRS and exact * FEWER <= even:
-        reason = f"{exact:.4g} edges/s, against {even:.4g} with the common divisor {show_duration(grain)}"
-        return Edges(None, pairs, exact, reason)
-    return Edges(grain, pairs, even, f"all windows start and end on multiples of {show_duration(grain)}")
+    if exact * FEWER > even:
+        return Edges(grain, pairs, even, f"all windows start and end on multiples of {show_duration(grain)}")
+    against = f"{exact:.4g} edges/s, against {even:.4g} with the common divisor {show_duration(grain)}"
+    if len(pairs) <= MOST_PAIRS:
+        return Edges(None, pairs, exact, against)
+    return Edges(grain, pairs, exact, against, combined=True)
 
 
 def distinct_pairs(windows: Iterable[WindowSpec]) -> tuple[Pair, ...]:
     """The (slide, phase) pairs of all starts and ends, without those that lie on another's."""
-    found: set[Pair] = set()
-    for window in windows:
-        found |= pairs_of(window)
-    kept = [pair for pair in found if not any(lies_on(pair, other) for other in found if other != pair)]
+    phases: dict[Duration, set[Duration]] = {}
+    for window in set(windows):
+        for slide, phase in pairs_of(window):
+            phases.setdefault(slide, set()).add(phase)
+    slides = np.array(sorted(phases), np.int64)
+    kept: list[Pair] = []
+    for at, slide in enumerate(slides.tolist()):
+        shorter = slides[:at]
+        divisors = shorter[slide % shorter == 0].tolist()
+        kept += [
+            (slide, phase) for phase in phases[slide] if all(phase % d not in phases[d] for d in divisors)
+        ]
     return tuple(sorted(kept))
 
 

@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from weft.engine.windows import Reach, due, late_slices, needed_from, widest_gap
+from weft.engine.windows import Reach, due, floored, late_slices, needed_from, widest_gap
 from weft.times import BEGINNING
 
 lengths = st.integers(1, 12)
@@ -64,3 +64,13 @@ def test_a_drain_answers_each_range_as_far_as_it_holds_the_last_row():
     assert reach.upto(60) == 190
     assert Reach(watermark=100).upto(60) == 100
     assert Reach().upto(60) == BEGINNING
+
+
+pairs = st.lists(st.tuples(st.integers(1, 30), st.integers(0, 29)), min_size=1, max_size=4)
+
+
+@given(st.lists(st.integers(-100, 100), max_size=20), pairs)
+def test_slices_are_brought_to_the_last_edge_before_them(slices, pairs):
+    found = floored(np.array(slices, np.int64), pairs)
+    wanted = [max(at - (at - phase) % slide for slide, phase in pairs) for at in slices]
+    assert found.tolist() == wanted

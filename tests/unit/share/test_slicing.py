@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from weft.lang.statements import WindowSpec
-from weft.share.slicing import cut, distinct_pairs, overlap
+from weft.share.slicing import cut, distinct_pairs, lies_on, overlap
 from weft.times import SECOND
 
 windows = st.lists(
@@ -58,3 +58,16 @@ def test_a_row_stands_in_as_many_windows_as_slides_fit_the_range():
     assert overlap(WindowSpec(60, 1)) == 60
     assert overlap(WindowSpec(8, 5)) == 2
     assert overlap(WindowSpec(5, 8)) == 1
+
+
+def test_batches_are_cut_evenly_where_edges_are_too_many_for_an_expression():
+    odd = [WindowSpec(60 * SECOND + at * 1000, 30 * SECOND + at * 7000) for at in range(12)]
+    edges = cut(odd)
+    assert (edges.grain, edges.combined) == (1000, True)
+    assert edges.rate == sum(SECOND / slide for slide, _ in edges.pairs) < 1
+
+
+@given(windows)
+def test_no_pair_lies_on_another(specs):
+    pairs = distinct_pairs(specs)
+    assert not any(lies_on(pair, other) for pair in pairs for other in pairs if pair != other)
