@@ -113,6 +113,42 @@ class WeftParser(SparkParser):
         self._advance(cursor.index - self._index)
         return this
 
+    # groupings: keys are any expressions, and have places
+
+    def _parse_group(self, skip_group_by_token: bool = False) -> exp.Group | None:
+        group = super()._parse_group(skip_group_by_token)
+        after_with = [*group.args.get("rollup", ()), *group.args.get("cube", ())] if group else []
+        if after_with and self._prev.token_type not in (TokenType.ROLLUP, TokenType.CUBE):
+            self.raise_error("GROUP BY ends with WITH ROLLUP or WITH CUBE", self._prev)
+        if len(after_with) > 1:
+            self.raise_error("GROUP BY ends with one WITH ROLLUP or WITH CUBE", self._prev)
+        return group
+
+    def _parse_cube_or_rollup(self, with_prefix: bool = False) -> Any:
+        if with_prefix:
+            return super()._parse_cube_or_rollup(with_prefix)
+        kinds = {TokenType.CUBE: exp.Cube, TokenType.ROLLUP: exp.Rollup}
+        return self._parse_grouping(kinds, self._parse_disjunction)
+
+    def _parse_grouping_sets(self) -> Any:
+        return self._parse_grouping({TokenType.GROUPING_SETS: exp.GroupingSets}, self._parse_grouping_set)
+
+    def _parse_grouping_set(self) -> exp.Expr | None:
+        return self._parse_grouping_sets() or self._parse_cube_or_rollup() or self._parse_disjunction()
+
+    def _parse_grouping(self, kinds: dict[TokenType, Any], parse: Any) -> exp.Expr | None:
+        def grouping() -> exp.Expr | None:
+            if not self._match_set(kinds):
+                return None
+            word = self._prev
+            parts = self._parse_wrapped_csv(parse)
+            if not parts:
+                self.raise_error(f"No keys are named in {word.text.upper()}", word)
+            made: exp.Expr = self.expression(kinds[word.token_type](expressions=parts))
+            return made
+
+        return self._spanned(grouping)
+
     # what sqlglot lets pass and Spark does not
 
     def _parse_csv(self, parse_method: Any, sep: TokenType = TokenType.COMMA) -> list[Any]:

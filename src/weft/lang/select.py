@@ -11,6 +11,7 @@ from weft.errors import QueryError
 from weft.lang.cursor import check_reserved
 from weft.lang.dialect import WINDOW, WeftParser
 from weft.lang.expressions import place_of, settled
+from weft.lang.groupings import group_keys
 from weft.lang.statements import Expr, Item, OrderKey, Select, Source
 from weft.lang.text import Text
 from weft.lang.tokens import outside
@@ -33,7 +34,6 @@ _REFUSED = (
 _KEPT = {"expressions", "from_", "where", "group", "having", "order", "limit"}
 _AFTER_FROM = (TokenType.WHERE, TokenType.GROUP_BY, TokenType.HAVING, TokenType.ORDER_BY)
 _IN_ORDER = {type: at for at, type in enumerate((*_AFTER_FROM, TokenType.LIMIT))}
-_GROUPINGS = {"all": "ALL", "rollup": "ROLLUP", "cube": "CUBE", "grouping_sets": "GROUPING SETS"}
 
 
 def select(text: Text, tokens: list[Token]) -> Select:
@@ -88,7 +88,7 @@ class _Reader:
             items=tuple(self._item(item) for item in tree.expressions),
             source=self._source(args["from_"]),
             where=_taken(args["where"].this) if args.get("where") else None,
-            group_by=tuple(_taken(key) for key in group.expressions) if group else (),
+            group_by=tuple(_taken(key) for key in self._group_keys(group)) if group else (),
             having=_taken(args["having"].this) if args.get("having") else None,
             order_by=tuple(self._order_key(key) for key in order.expressions) if order else (),
             limit=self._limit(args.get("limit")),
@@ -107,31 +107,14 @@ class _Reader:
             if value and key not in _KEPT:
                 raise unsupported(f"`{key}`", self.text.place_of(self.tokens[0]), "remove it")
         self._refuse_sources(tree.args.get("from_"))
-        self._refuse_groupings(tree.args.get("group"))
         refuse_nested(tree, self.text, self.tokens)
 
     def _after(self, word: str) -> list[Token]:
         words = [token.text.upper() for token in self.tokens]
         return self.tokens[words.index(word) :] if word in words else self.tokens
 
-    def _refuse_groupings(self, group: exp.Expr | None) -> None:
-        if group is None:
-            return
-        help = "name the group keys"
-        found = {_GROUPINGS.get(key, key) for key, value in group.args.items() if value} - {"expressions"}
-        found |= {
-            {exp.Rollup: "ROLLUP", exp.Cube: "CUBE", exp.GroupingSets: "GROUPING SETS"}.get(type(key), "")
-            for key in group.expressions
-        } - {""}
-        for word in sorted(found):
-            raise unsupported(f"GROUP BY {word}", find(self.text, self._after("GROUP BY"), word), help)
-        for key in group.expressions:
-            if isinstance(key, exp.Tuple):
-                names = ", ".join(part.sql() for part in key.expressions)
-                raise unsupported("a group key of several parts", place_of(key), f"write GROUP BY {names}")
-        if not group.expressions:
-            at = find(self.text, self.tokens, "GROUP BY")
-            raise QueryError("syntax", "GROUP BY names no keys", at=at, help="write GROUP BY symbol")
+    def _group_keys(self, group: exp.Expr) -> list[exp.Expr]:
+        return group_keys(group, self.text, self._after("GROUP BY"))
 
     def _refuse_sources(self, tree: exp.Expr | None) -> None:
         if tree is None:
