@@ -12,6 +12,7 @@ from weft.lang.statements import CreateQuery, Expr, OrderKey, WindowSpec
 from weft.plan.calls import call_problems
 from weft.plan.coercion import is_supported
 from weft.plan.grouping import Grouping
+from weft.plan.groupsets import GROUPING_ID, check_keys, grouping_sets, has_sets
 from weft.plan.items import Meant, aliases, at_position
 from weft.plan.mismatch import not_boolean, type_problems
 from weft.plan.nodes import Aggregate, Filter, Named, Plan, Project, Scan, Top, Window
@@ -29,11 +30,11 @@ def bind_aggregate(statement: CreateQuery, rows: Rows, items: Sequence[Meant], w
     """The plan of a query with aggregates or GROUP BY; raises all that is wrong with it."""
     select, problems = statement.select, Problems()
     window = problems.attempt(_window, statement)
-    keys = _bind_keys(select.group_by, items, rows, problems)
-    problems.attempt(_check_emit_empty, statement)
-    if len(keys) < len(select.group_by) and problems.found:
+    grouped = _bind_group_by(select.group_by, items, rows, problems)
+    problems.attempt(_check_emit_empty, statement, grouped)
+    if not grouped.is_whole and problems.found:
         problems.raise_any()  # what depends on a wrong key is not worth reporting
-    grouping = Grouping(keys, rows)
+    grouping = Grouping(grouped.keys, rows, bool(grouped.sets))
     lifted = [problems.attempt(grouping.above, item.expr) for item in items]
     having = problems.attempt(_lift, select.having, items, rows, grouping) if select.having else None
     order = [problems.attempt(_lift_order_key, key, items, rows, grouping) for key in select.order_by]
@@ -44,7 +45,8 @@ def bind_aggregate(statement: CreateQuery, rows: Rows, items: Sequence[Meant], w
     )
     if where is not None:
         plan = Filter(plan, where, where.place)
-    above = _Above(Aggregate(plan, keys, grouping.aggregations, select.place), rows)
+    aggregate = Aggregate(plan, grouped.keys, grouping.aggregations, grouped.sets, select.place)
+    above = _Above(aggregate, rows)
     return _bind_above(
         statement, above, [item.name for item in items], [one for one in lifted if one], having,
         tuple(key for key in order if key),
@@ -79,9 +81,11 @@ class _Above:
         """The error with keys and aggregates as their author knows them: `SUM(qty)`, not `_a0`."""
         words = {key.name: key.expr.sql for key in self.aggregate.keys}
         words |= {made.name: show_aggregation(made) for made in self.aggregate.aggregations}
+        words |= {f"_g{at}": f"GROUPING({key.expr.sql})" for at, key in enumerate(self.aggregate.keys)}
+        words[GROUPING_ID] = "GROUPING_ID()"
 
         def told(text: str) -> str:
-            return re.sub(r"\b_[ak]\d+\b", lambda name: words.get(name[0], name[0]), text)
+            return re.sub(r"\b_(?:[agk]\d+|gid)\b", lambda name: words.get(name[0], name[0]), text)
 
         return QueryError(
             error.code, told(error.what), at=error.at, because=error.because, help=told(error.help)
@@ -125,27 +129,57 @@ def _window(statement: CreateQuery) -> WindowSpec:
     return source.window
 
 
-def _check_emit_empty(statement: CreateQuery) -> None:
+def _check_emit_empty(statement: CreateQuery, grouped: _Grouped) -> None:
     group_by = statement.select.group_by
-    if statement.emit_empty and group_by:
-        raise QueryError(
-            "empty-groups",
-            "EMIT EMPTY and GROUP BY do not go together",
-            at=group_by[0].place or statement.place,
-            because="of an empty window no groups are known",
-            help="remove one of them",
-        )
+    if not statement.emit_empty or not group_by or () in grouped.sets:
+        return
+    known = "of an empty window no groups are known"
+    raise QueryError(
+        "empty-groups",
+        "EMIT EMPTY and GROUP BY do not go together",
+        at=group_by[0].place or statement.place,
+        because=f"{known}, and no set is ()" if grouped.sets else known,
+        help="remove one of them" + (", or add the set ()" if grouped.sets else ""),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Grouped:
+    """What a GROUP BY says; it is not whole if some of its keys are wrong."""
+
+    keys: tuple[Named, ...]
+    sets: tuple[tuple[int, ...], ...]
+    is_whole: bool
+
+
+def _bind_group_by(
+    sources: Sequence[Expr], items: Sequence[Meant], rows: Rows, problems: Problems
+) -> _Grouped:
+    if not has_sets(sources):
+        places, keys = _bind_keys(sources, items, rows, problems)
+        return _Grouped(keys, (), len(places) == len(set(sources)))
+    sets = problems.attempt(grouping_sets, sources)
+    if sets is None:
+        return _Grouped((), (), False)
+    written = list(dict.fromkeys(key for each in sets for key in each))
+    places, keys = _bind_keys(written, items, rows, problems)
+    problems.attempt(check_keys, len(keys), sources)
+    found = tuple(tuple(sorted({places[key] for key in each if key in places})) for each in sets)
+    return _Grouped(keys, found, len(places) == len(written))
 
 
 def _bind_keys(
     sources: Sequence[Expr], items: Sequence[Meant], rows: Rows, problems: Problems
-) -> tuple[Named, ...]:
+) -> tuple[dict[Expr, int], tuple[Named, ...]]:
+    """For each key as it is written its place among the distinct keys, and these."""
+    places: dict[Expr, int] = {}
     keys: dict[str, Named] = {}
     for source in sources:
         key = problems.attempt(_bind_key, source, items, rows)
-        if key is not None and key.sql not in keys:
-            keys[key.sql] = Named(f"_k{len(keys)}", key, rows.type(key))
-    return tuple(keys.values())
+        if key is not None:
+            places[source] = list(keys).index(key.sql) if key.sql in keys else len(keys)
+            keys.setdefault(key.sql, Named(f"_k{len(keys)}", key, rows.type(key)))
+    return places, tuple(keys.values())
 
 
 def _bind_key(source: Expr, items: Sequence[Meant], rows: Rows) -> Expr:

@@ -69,7 +69,9 @@ def _wrong(node: Plan) -> Iterator[str]:
         case Window(window=window):
             if window.range <= 0 or window.slide <= 0:
                 yield "a window has a range and a slide above zero"
-        case Aggregate(keys=keys, aggregations=aggregations):
+        case Aggregate(keys=keys, aggregations=aggregations, sets=sets):
+            if sets and {at for each in sets for at in each} != set(range(len(keys))):
+                yield "every key is in a grouping set, and nothing else is"
             if [key.name for key in keys] != [f"_k{i}" for i in range(len(keys))]:
                 yield "keys are numbered in order"
             if [made.name for made in aggregations] != [f"_a{i}" for i in range(len(aggregations))]:

@@ -13,6 +13,7 @@ from weft.lang.statements import Expr
 from weft.plan.aggregates import bind_aggregation
 from weft.plan.calls import unknown_function
 from weft.plan.functions import call_of, is_aggregate, kind_of
+from weft.plan.groupingcalls import GROUPING_CALLS, grouping_column
 from weft.plan.nodes import Aggregation, Named
 from weft.plan.rows import Rows
 from weft.plan.scope import WINDOW_COLUMNS, column
@@ -21,9 +22,10 @@ from weft.plan.scope import WINDOW_COLUMNS, column
 class Grouping:
     """The keys of a query and, as they turn up, its aggregates: equal ones are bound once."""
 
-    def __init__(self, keys: Sequence[Named], rows: Rows) -> None:
+    def __init__(self, keys: Sequence[Named], rows: Rows, has_sets: bool = False) -> None:
         self.keys = tuple(keys)
         self.rows = rows
+        self._has_sets = has_sets
         self._key_names = {key.expr.sql: key.name for key in keys}
         self._key_classes = {exp.Paren, *(type(key.expr.tree) for key in keys)}  # look only where one may be
         self._aggregations: dict[Aggregation, str] = {}
@@ -54,9 +56,12 @@ class Grouping:
         key = self._key(node)
         if key is not None:
             return column(key, place_of(node))
+        call = call_of(node)
+        if call is not None and call.name in GROUPING_CALLS:
+            made = grouping_column(call, self._key_names, self._has_sets, place_of(node) or place)
+            return column(made, place_of(node))
         if is_aggregate(node):
             return column(self._bind(node, place), place_of(node))
-        call = call_of(node)
         if call is not None and kind_of(call.name) is None:  # what it is called with is not the trouble
             raise unknown_function(call.name, place_of(node) or place)
         if isinstance(node, exp.Column) and node.name not in WINDOW_COLUMNS:

@@ -4,7 +4,8 @@
     Project <- Filter <- Scan                                            a standing filter
 
 Below an Aggregate expressions speak of the stream's columns by their declared names. Above it they speak of
-the group keys as `_k0, _k1, ...`, of the aggregates as `_a0, _a1, ...` and of `window_start`, `window_end`.
+the group keys as `_k0, _k1, ...`, of the aggregates as `_a0, _a1, ...` and of `window_start`, `window_end`;
+with grouping sets also of GROUPING of each key, `_g0, _g1, ...`, and of GROUPING_ID, `_gid`.
 """
 
 from __future__ import annotations
@@ -90,11 +91,15 @@ class Window:
 
 @dataclass(frozen=True, slots=True)
 class Aggregate:
-    """One row per window and group; columns `window_start, window_end, _k0.., _a0..`."""
+    """One row per window and group; columns `window_start, window_end, _k0.., _a0..`.
+
+    With `sets` rows are grouped by each of them, told by the places of its keys; other keys are null there.
+    """
 
     source: Plan
     keys: tuple[Named, ...]  # named `_k0, _k1, ...`
     aggregations: tuple[Aggregation, ...]
+    sets: tuple[tuple[int, ...], ...] = ()  # none: all keys, and nothing to tell sets by
     place: Place | None = field(default=None, compare=False, repr=False)
 
 

@@ -10,6 +10,7 @@ from sqlglot import exp
 from weft.lang.expressions import expr
 from weft.lang.statements import Expr
 from weft.plan.aggregates import SAME_TYPE
+from weft.plan.groupsets import grouping_columns
 from weft.plan.nodes import Aggregate, Filter, Plan, Program, Project, Scan, Stream, Top, Window
 from weft.plan.rows import type_key
 from weft.plan.scope import WINDOW_COLUMNS
@@ -23,6 +24,7 @@ def above_types(aggregate: Aggregate) -> dict[str, str | None]:
         **dict.fromkeys(WINDOW_COLUMNS, "timestamp"),
         **{key.name: key.type for key in aggregate.keys},
         **{made.name: made.type for made in aggregate.aggregations},
+        **{column.name: column.type for column in grouping_columns(aggregate)},
     }
 
 

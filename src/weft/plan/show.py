@@ -5,7 +5,8 @@
         Window 1 min every 10 s                                weakest
           Scan trades (symbol)                                 monotonic
 
-Above an aggregate, `_k0` is its first group key and `_a0` its first aggregate.
+Above an aggregate, `_k0` is its first group key and `_a0` its first aggregate; with grouping sets `_g0` is
+GROUPING of that key and `_gid` GROUPING_ID.
 """
 
 from __future__ import annotations
@@ -57,9 +58,11 @@ def _parts(plan: Plan) -> tuple[str, list[str]]:
             return f"Filter {predicate.sql}", []
         case Window(window=window):
             return f"Window {show_window(window)}", []
-        case Aggregate(keys=keys, aggregations=aggregations):
+        case Aggregate(keys=keys, aggregations=aggregations, sets=sets):
             by = f" by {', '.join(map(_show_named, keys))}" if keys else ""
-            return f"Aggregate{by}", [f"{made.name} = {show_aggregation(made)}" for made in aggregations]
+            shown = [f"set ({', '.join(f'_k{at}' for at in each)})" for each in sets]
+            shown += [f"{made.name} = {show_aggregation(made)}" for made in aggregations]
+            return f"Aggregate{by}", shown
         case Project(items=items):
             return "Project", [_show_named(item) for item in items]
         case Top(order=order, limit=limit):

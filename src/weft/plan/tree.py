@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import assert_never
 
 from weft.lang.statements import WindowSpec
+from weft.plan.groupsets import grouping_columns
 from weft.plan.nodes import Aggregate, Column, Filter, Plan, Project, Scan, Top, Window
 
 
@@ -62,6 +63,7 @@ def schema(plan: Plan) -> tuple[Column, ...]:
                 Column("window_end", "timestamp"),
                 *(Column(key.name, key.type) for key in keys),
                 *(Column(made.name, made.type) for made in aggregations),
+                *grouping_columns(plan),
             )
         case Project(items=items):
             return tuple(Column(item.name, item.type) for item in items)

@@ -20,6 +20,7 @@ from weft.lang.statements import Expr, OrderKey, WindowSpec
 from weft.plan.nodes import Aggregation, Named, Query, Stream
 from weft.reference.dialect import Dialect, Types
 from weft.reference.duckdb import DuckDB
+from weft.reference.groupings import group_by, grouping_types, groupings
 from weft.reference.shape import Shape, shape
 from weft.reference.spark import Spark
 from weft.times import Instant
@@ -176,10 +177,11 @@ def _group(stages: Stages, parts: Shape, window: WindowSpec, engine: Dialect) ->
     for call in parts.aggregations:
         where = [*present, *([_filter_name(call)] if call.filter is not None else [])]
         calls += engine.aggregated(call, _arg_names(call), where, TIME)
-    columns = ", ".join([f"{end} AS {END}", *keys, *calls])
-    stages.append(("grouped", f"SELECT {columns} FROM placed GROUP BY {', '.join([end, *keys])}"))
+    columns = ", ".join([f"{end} AS {END}", *keys, *groupings(parts), *calls])
+    stages.append(("grouped", f"SELECT {columns} FROM placed{group_by(parts, end, TIME)}"))
     start = engine.instant(f"{END} - {window.range}")
     carried = ", ".join([END, f"{start} AS window_start", f"{engine.instant(END)} AS window_end", *keys])
+    carried = ", ".join([carried, *grouping_types(parts)])
     stages.append(("finished", engine.finished("grouped", carried, parts.aggregations)))
 
 
@@ -189,6 +191,7 @@ def _finish(stages: Stages, parts: Shape, engine: Dialect) -> None:
         "window_end": "timestamp",
         **{key.name: key.type for key in parts.keys},
         **{call.name: call.type for call in parts.aggregations},
+        **grouping_types(parts),
     }
     for number, predicate in enumerate(parts.having):
         passes = f"_weft_having{number}"
@@ -197,12 +200,13 @@ def _finish(stages: Stages, parts: Shape, engine: Dialect) -> None:
             (f"kept{number}", f"SELECT * FROM asked{number} WHERE {passes}"),
         ]
     if parts.limit is not None:
-        _rank(stages, parts.order, [key.name for key in parts.keys], parts.limit, engine, types)
+        ties = [*(key.name for key in parts.keys), *grouping_types(parts)]
+        _rank(stages, parts.order, ties, parts.limit, engine, types)
     stages.append(("shown", engine.checked(_last(stages), "", _items(parts.items), types)))
 
 
 def _rank(
-    stages: Stages, order: Sequence[OrderKey], keys: Sequence[str], limit: int, engine: Dialect, types: Types
+    stages: Stages, order: Sequence[OrderKey], ties: Sequence[str], limit: int, engine: Dialect, types: Types
 ) -> None:
     names = {f"_weft_order{number}": key.expr for number, key in enumerate(order)}
     if names:
@@ -211,7 +215,7 @@ def _rank(
         f"{name} {'DESC' if key.descending else 'ASC'} NULLS {'FIRST' if key.nulls_first else 'LAST'}"
         for name, key in zip(names, order)
     ]
-    by += [f"{key} ASC NULLS FIRST" for key in keys]
+    by += [f"{tie} ASC NULLS FIRST" for tie in ties]
     over = f"PARTITION BY {END}" + (f" ORDER BY {', '.join(by)}" if by else f" ORDER BY {END}")
     stages += [
         ("ranked", f"SELECT *, ROW_NUMBER() OVER ({over}) AS {RANK} FROM {_last(stages)}"),

@@ -18,6 +18,7 @@ class Shape:
     limit: int | None
     having: tuple[Expr, ...]
     keys: tuple[Named, ...]
+    sets: tuple[tuple[int, ...], ...]
     aggregations: tuple[Aggregation, ...]
     window: WindowSpec | None
     where: tuple[Expr, ...]
@@ -57,6 +58,7 @@ def shape(query: Query) -> Shape:
         limit=limit,
         having=tuple(reversed(above)),
         keys=aggregate.keys if aggregate else (),
+        sets=aggregate.sets if aggregate else (),
         aggregations=aggregate.aggregations if aggregate else (),
         window=window,
         where=tuple(reversed(below)),

@@ -20,7 +20,8 @@ def push_having_below_aggregate(plan: Plan) -> Plan:
 
     All rows of a group agree on its keys, so a group is present above exactly if it was before. A condition
     that could fail stays, as it would fail on rows instead of answers; so does one that names no key, which
-    speaks of all groups and also of empty windows.
+    speaks of all groups and also of empty windows, and one on a key that a grouping set leaves out, where it
+    is null whatever the rows say.
     """
     match plan:
         case Filter(source=Aggregate() as aggregate, predicate=predicate):
@@ -40,7 +41,12 @@ def push_having_below_aggregate(plan: Plan) -> Plan:
 def _speaks_of_keys_only(part: exp.Expr, aggregate: Aggregate) -> bool:
     names = {column.name for column in part.find_all(exp.Column)}
     types = {column.name: column.type for column in schema(aggregate)}
-    return bool(names) and names <= {key.name for key in aggregate.keys} and cannot_fail(part, types)
+    return bool(names) and names <= _always_there(aggregate) and cannot_fail(part, types)
+
+
+def _always_there(aggregate: Aggregate) -> set[str]:
+    """The keys that are in every grouping set."""
+    return {key.name for at, key in enumerate(aggregate.keys) if all(at in each for each in aggregate.sets)}
 
 
 def _in_terms_of_rows(part: exp.Expr, aggregate: Aggregate) -> exp.Expr:
