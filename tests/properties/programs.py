@@ -19,6 +19,7 @@ from tests.properties.expressions import (
     having,
     plain,
 )
+from tests.properties.groupings import grouped_by, told_by
 from tests.properties.rows import COLUMNS, Pace, batches, pace
 from tests.sql.oracles import DuckOracle
 from weft.testing.compare import bounds, difference
@@ -57,20 +58,28 @@ def scenarios(most_queries: int = 30, most_rows: int = 60) -> st.SearchStrategy[
 
 
 def scenario(
-    rng: Random, queries: int, rows: int, name: str = "found by hypothesis", picking: float = 0.0
+    rng: Random,
+    queries: int,
+    rows: int,
+    name: str = "found by hypothesis",
+    picking: float = 0.0,
+    sets: float = 0.0,
 ) -> Scenario:
-    """`picking`: such a part of the queries has a condition that groups can be picked by."""
+    """`picking`: such a part of the queries has a condition that groups can be picked by.
+
+    `sets`: such a part of those that have group keys has grouping sets.
+    """
     at = pace(rng)
     columns = ", ".join(f"{column} {type.upper()}" for column, type in COLUMNS.items())
     declaration = (
         f"CREATE STREAM {STREAM} ({columns}) TIMESTAMP BY at DELAY {at.delay} MICROSECONDS MAX AHEAD OFF "
         f"FROM parquet OPTIONS ('path' = 'rows')"
     )
-    made = tuple((f"q{number}", query(rng, at, picking)) for number in range(queries))
+    made = tuple((f"q{number}", query(rng, at, picking, sets)) for number in range(queries))
     return Scenario(name, declaration, made, tuple(batches(rng, at, rows)))
 
 
-def query(rng: Random, at: Pace, picking: float) -> str:
+def query(rng: Random, at: Pace, picking: float, sets: float = 0.0) -> str:
     """A windowed aggregate, or now and then a standing filter."""
     where = f" WHERE {condition(rng)}" if rng.random() < 0.5 else ""
     if picking and rng.random() < picking:
@@ -78,10 +87,10 @@ def query(rng: Random, at: Pace, picking: float) -> str:
     if rng.random() < 0.07:
         items = ", ".join(f"{plain(rng)} AS c{i}" for i in range(rng.randint(1, 3)))
         return f"SELECT {items} FROM {STREAM}{where}"
-    return _windowed(rng, at, where)
+    return _windowed(rng, at, where, sets)
 
 
-def _windowed(rng: Random, at: Pace, where: str) -> str:
+def _windowed(rng: Random, at: Pace, where: str, sets: float) -> str:
     keys = rng.sample(KEYS, rng.choice([0, 1, 1, 1, 2, 3]))
     keys = list(dict.fromkeys(keys))
     shown = [key for key in keys if rng.random() < 0.9]
@@ -92,8 +101,10 @@ def _windowed(rng: Random, at: Pace, where: str) -> str:
     ]
     if rng.random() < 0.1:
         items.insert(0, "window_end")
+    in_sets = bool(sets and keys and rng.random() < sets)
+    items += told_by(rng, keys) if in_sets else []
     text = f"SELECT {', '.join(items)} FROM {STREAM} {window(rng, at)}{where}"
-    text += f" GROUP BY {', '.join(keys)}" if keys else ""
+    text += f" GROUP BY {grouped_by(rng, keys) if in_sets else ', '.join(keys)}" if keys else ""
     text += f" HAVING {having(rng)}" if rng.random() < 0.25 else ""
     text += _top(rng, shown) if keys and rng.random() < 0.2 else ""
     return text + (" EMIT EMPTY" if not keys and rng.random() < 0.15 else "")

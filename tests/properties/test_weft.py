@@ -44,6 +44,28 @@ def test_conditions_that_become_keys_change_no_answer(
     assert not wrong, as_case(made.only(*wrong)) + "\n".join(wrong.values())
 
 
+@pytest.mark.parametrize("seed", SEEDS[:6])
+def test_grouping_sets_agree_with_the_reference(seed: int, spark, tmp_path: Path) -> None:
+    made = scenario(Random(7000 + seed), 12, 80, f"found by seed {7000 + seed}, with sets", sets=0.8)
+    assert any(tap.others for stream in build(bound(made.text)).streams for tap in stream.taps)
+    with weft(spark, tmp_path) as adapter:
+        wrong = disagreements(made, run(made, adapter))
+    assert not wrong, as_case(made.only(*wrong)) + "\n".join(wrong.values())
+
+
+@pytest.mark.parametrize("seed", SEEDS[:3])
+def test_grouping_sets_of_groups_that_are_picked(
+    seed: int, spark, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(predicates, "MANY", 1)
+    made = scenario(Random(7100 + seed), 20, 80, f"found by seed {7100 + seed}, sets, keys", 0.6, 0.8)
+    taps = [tap for stream in build(bound(made.text)).streams for tap in stream.taps]
+    assert any(tap.others and tap.picks for tap in taps)
+    with weft(spark, tmp_path) as adapter:
+        wrong = disagreements(made, run(made, adapter))
+    assert not wrong, as_case(made.only(*wrong)) + "\n".join(wrong.values())
+
+
 @pytest.mark.parametrize("seed", SEEDS[:3])
 def test_slices_that_are_combined_change_no_answer(
     seed: int, spark, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -15,6 +15,7 @@ import pytest
 from tests.properties.programs import STREAM, Scenario, as_case, disagreements, run, scenario
 from weft.engine.arena import local_directory
 from weft.errors import RunError
+from weft.share import predicates
 from weft.spark import ways
 from weft.spark.executors import SparkCrew
 from weft.spark.replay import Replay
@@ -62,6 +63,15 @@ def agrees(made: Scenario, spark, home: Path, crew: SparkCrew | None = None) -> 
 @pytest.mark.parametrize("seed", range(4))
 def test_random_programs_agree_with_the_reference(seed: int, spark, crew: SparkCrew, tmp_path: Path) -> None:
     agrees(scenario(Random(5000 + seed), 12, 90, f"found by seed {5000 + seed}"), spark, tmp_path, crew)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_so_they_do_with_grouping_sets(
+    seed: int, spark, crew: SparkCrew, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(predicates, "MANY", 1)
+    made = scenario(Random(5100 + seed), 12, 90, f"found by seed {5100 + seed}, with sets", 0.3, 0.8)
+    agrees(made, spark, tmp_path, crew)
 
 
 @pytest.mark.parametrize("seed", range(4))

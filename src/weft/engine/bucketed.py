@@ -87,7 +87,7 @@ class Bucketed:
             written=tuple(each.answers for each in told if each.answers.tables),
         )
         unshaped = self._tables(told, lambda each: each.unshaped)
-        items = [Met(self.shapes[name], rows, len(windows[name])) for name, rows in unshaped.items()]
+        items = [Met(self.shapes[name], rows, windows[name]) for name, rows in unshaped.items()]
         late: Counter[str] = Counter()
         for each in told:
             late.update(each.late)

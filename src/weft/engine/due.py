@@ -86,6 +86,9 @@ class Item(Protocol):
 
     def count_windows(self) -> int: ...
 
+    def ends(self) -> Times:
+        """The ends of the windows that hold a group."""
+
 
 @dataclass(slots=True)
 class Due:
@@ -110,19 +113,20 @@ class Pending:
 
     def table(self, names: Container[str] | None = None) -> pa.Table:
         """The windows, groups and aggregates as columns, or those of them that are named."""
-        columns = self._columns(names)
+        columns = self.columns(names)
         if self.failed is not None:
             columns[FAILED] = pa.array(self.failed)
         table = pa.table(columns)
-        return _with_empty(table, self.windows, self.tap) if self.tap.query.emit_empty else table
+        return _with_empty(table, self.windows, self.tap) if self.tap.fills else table
 
     def answer(self) -> pa.Table | None:
         """What the query says, where that is just these columns; None: it is to be shaped."""
         if self.shape.plain is None or self.failed is not None or self.tap.query.emit_empty:
             return None
-        return self.shape.table(self._columns(self.shape.needs))
+        return self.shape.table(self.columns(self.shape.needs))
 
-    def _columns(self, names: Container[str] | None) -> dict[str, pa.Array]:
+    def columns(self, names: Container[str] | None) -> dict[str, pa.Array]:
+        """The same without rows for empty windows, and without keys that its grouping set leaves out."""
         columns: dict[str, pa.Array] = {}
         answered, starts, ends = self.answered, self.windows.starts, self.windows.ends
         if names is None or "window_start" in names:
@@ -130,7 +134,7 @@ class Pending:
             columns["window_start"] = made
         if names is None or "window_end" in names:
             columns["window_end"] = _once(answered.alike, "end", lambda: self.state.times(answered, ends))
-        wanted = [(f"_k{at}", place) for at, place in enumerate(self.tap.keys)]
+        wanted = [(f"_k{at}", place) for at, place in enumerate(self.tap.keys) if place is not None]
         if any(names is None or name in names for name, _ in wanted):
             keys = _once(answered.alike, "keys", lambda: self.state.keys(answered.group))
             columns |= {name: keys[place] for name, place in wanted}
@@ -155,7 +159,7 @@ class Met:
 
     shape: Shape
     rows: pa.Table
-    windows: int
+    windows: Times  # the ends of those that hold a group
 
     def needed(self) -> pa.Table:
         return self.rows
@@ -167,6 +171,9 @@ class Met:
         return None
 
     def count_windows(self) -> int:
+        return len(self.windows)
+
+    def ends(self) -> Times:
         return self.windows
 
 

@@ -17,7 +17,7 @@ from typing import Protocol
 import pyarrow as pa
 
 from weft.engine.buckets import Share, is_cells, name_of
-from weft.engine.due import Pending, broken, failed_rows
+from weft.engine.due import Item, broken, failed_rows
 from weft.engine.feedtables import load_feeds, table_name
 from weft.engine.ingest import FeedKey, feed_key, is_combined
 from weft.engine.step import StreamState
@@ -114,10 +114,8 @@ def run(errand: Errand, plan: StreamPlan, bucket: int, cache: Cache) -> Told:
     late = _fold(state, log, share, errand.after, errand.upto)
     with BundleWriter(home.path / "answers", errand.answers, "answers.data") as out:
         shaped = _Shaped(out)
-        for item in state.due(errand.reach, errand.first).items:
-            assert isinstance(item, Pending)
-            if share.answers(plan.feeds[item.tap.feed]):
-                shaped.add(item)
+        for item in state.due(errand.reach, errand.first, share.answers).items:
+            shaped.add(item)
         out.write()
     written = out.bundle()
     state.reach = errand.reach
@@ -145,7 +143,7 @@ class _Shaped:
     out: BundleWriter
     windows: dict[str, Times] = field(default_factory=dict)
 
-    def add(self, item: Pending) -> None:
+    def add(self, item: Item) -> None:
         name, shape = item.shape.query.name, item.shape
         self.windows[name] = item.ends()
         if shape.compiled is None:

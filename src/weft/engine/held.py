@@ -52,7 +52,8 @@ def held(plan: StreamPlan, floors: Mapping[str, Instant], reach: Reach) -> Held:
 
 def needs(plan: StreamPlan, tap: Tap) -> Iterator[tuple[FeedKey, str]]:
     """The partials of a query, each with the feed it is read from."""
-    places = [(tap.feed, tap.present), *((final.feed, at) for final in tap.finals for at in final.partials)]
+    places = [(each.feed, each.present) for each in tap.sets]
+    places += [(final.feed, at) for each in tap.sets for final in each.finals for at in final.partials]
     for feed, at in dict.fromkeys(places):
         yield feed_key(plan.feeds[feed]), plan.feeds[feed].partials[at].text
 

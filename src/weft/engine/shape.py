@@ -18,6 +18,7 @@ from weft.kernels.arrow import whole
 from weft.kernels.expressions import Compiled, compile
 from weft.kernels.top import top
 from weft.lang.statements import Expr, OrderKey
+from weft.plan.groupsets import GROUPING_ID, grouping_columns
 from weft.plan.nodes import Named, Query
 from weft.share.parts import Parts, parts
 
@@ -62,6 +63,8 @@ class Shape:
     needs: frozenset[str]  # the columns of which the answer is made
     compiled: tuple[Compiled, ...] | None  # None: for Spark
     plain: tuple[str, ...] | None  # the columns that the answer is, if it is just those
+    has_sets: bool  # the groups of several grouping sets come together
+    key_types: tuple[str | None, ...]
 
     def evaluate(self, table: pa.Table) -> Done:
         """All expressions over the aggregates in `table`, by the kernels."""
@@ -139,6 +142,7 @@ def shape(query: Query) -> Shape:
     named += taken.items
     assert taken.aggregate is not None
     ties = tuple(key.name for key in taken.aggregate.keys)
+    ties += (GROUPING_ID,) if taken.aggregate.sets else ()
     needs = {column.name for item in named for column in item.expr.tree.find_all(exp.Column)}
     if taken.top is not None or not needs:  # a table of no columns has no rows either
         needs |= {"window_end", *ties}
@@ -155,6 +159,8 @@ def shape(query: Query) -> Shape:
         needs=frozenset(needs),
         compiled=compiled,
         plain=tuple(name for name in columns if name) if columns and all(columns) and not above else None,
+        has_sets=bool(taken.aggregate.sets),
+        key_types=tuple(key.type for key in taken.aggregate.keys),
     )
 
 
@@ -163,7 +169,8 @@ def column_types(taken: Parts) -> dict[str, str]:
     assert taken.aggregate is not None
     types = {"window_start": "timestamp", "window_end": "timestamp"}
     types |= {key.name: key.type for key in taken.aggregate.keys if key.type}
-    return types | {call.name: call.type for call in taken.aggregate.aggregations if call.type}
+    types |= {call.name: call.type for call in taken.aggregate.aggregations if call.type}
+    return types | {column.name: column.type for column in grouping_columns(taken.aggregate) if column.type}
 
 
 def _compile(expressions: list[Expr], types: dict[str, str]) -> tuple[Compiled, ...] | None:

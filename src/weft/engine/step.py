@@ -12,18 +12,19 @@ import pyarrow as pa
 
 from weft.engine.due import Due, Pending
 from weft.engine.feedtables import described_feeds, load_feeds, table_name
-from weft.engine.finals import aggregate_columns, reading
+from weft.engine.finals import Reading, aggregate_columns, reading
 from weft.engine.held import Held, Whole, best_source, held
 from weft.engine.ingest import FeedKey, Fold, described_key, feed_key, folds, spec
 from weft.engine.late import late_rows
 from weft.engine.shape import shape
+from weft.engine.united import United
 from weft.engine.windows import Reach, Windows, due, needed_from, widest_gap
 from weft.kernels.columns import ColumnSpec
 from weft.kernels.state import FeedState
 from weft.log.bundle import Bundle
 from weft.log.ingest import IngestRecord
 from weft.log.snapshots import Snapshot
-from weft.share.nodes import StreamPlan, Tap
+from weft.share.nodes import Feed, StreamPlan, Tap
 from weft.times import BEGINNING, Duration, Instant
 
 
@@ -49,10 +50,14 @@ class StreamState:
     def _look_at_plan(self) -> None:
         """What follows from the plan, and is needed in every step."""
         self.shapes = {tap.query.name: shape(tap.query) for tap in self.plan.taps}
-        self._readings = {tap.query.name: reading(self.plan, tap) for tap in self.plan.taps}
+        self._readings = {
+            first.query.name: [(tap, reading(self.plan, tap)) for tap in first.sets]
+            for first in self.plan.taps
+        }
         self._held_for = {
             (tap.window, feed_key(self.plan.feeds[at]))
-            for tap in self.plan.taps
+            for first in self.plan.taps
+            for tap in first.sets
             for at in {tap.feed, *(final.feed for final in tap.finals)}
         }
 
@@ -153,48 +158,62 @@ class StreamState:
     def saved_as(self, step: int) -> None:
         """The snapshot is there; cells that are here do not need it."""
 
-    def due(self, reach: Reach, first: Instant | None) -> Due:
+    def due(self, reach: Reach, first: Instant | None, answers: Callable[[Feed], bool] | None = None) -> Due:
         """The aggregates of every window that `reach` closes, per query, made when they are asked for.
 
         `first` is the least event time of the stream: EMIT EMPTY begins with the window that ends after it.
+        `answers` tells the feeds of which something is said here; None: all.
         """
-        return Due(self._pending(reach, first))
+        return Due(self._pending(reach, first, answers))
 
-    def _pending(self, reach: Reach, first: Instant | None) -> Iterator[Pending]:
+    def _pending(
+        self, reach: Reach, first: Instant | None, answers: Callable[[Feed], bool] | None
+    ) -> Iterator[Pending | United]:
         windows: dict[tuple[int, Any, Instant, bool], Windows] = {}
         gaps = {key: widest_gap(state.slices()) for key, state in self.feeds.items()}
-        for tap in self.plan.taps:
-            floor = self.floors.get(tap.query.name, BEGINNING)
-            key = (tap.feed, tap.window, floor, tap.query.emit_empty)
-            if key not in windows:
-                gap = gaps[self._readings[tap.query.name].feed]
-                windows[key] = self._windows(tap, floor, reach, first, gap)
-            if len(windows[key]):
-                yield self._aggregate(tap, windows[key])
+        for name, readings in self._readings.items():
+            floor, made = self.floors.get(name, BEGINNING), []
+            for tap, read in readings:
+                key = (tap.feed, tap.window, floor, tap.fills)
+                if key not in windows:
+                    windows[key] = self._windows(tap, read, floor, reach, first, gaps[read.feed])
+                if len(windows[key]) and (answers is None or answers(self.plan.feeds[tap.feed])):
+                    made.append(self._aggregate(tap, read, windows[key]))
+            if made:
+                shape = self.shapes[name]
+                yield United(shape, tuple(made)) if shape.has_sets else made[0]
 
     def closes(self, reach: Reach, first: Instant | None) -> bool:
         """Does `reach` close any window?"""
-        floors = {tap.query.name: self.floors.get(tap.query.name, BEGINNING) for tap in self.plan.taps}
-        return any(len(self._windows(t, floors[t.query.name], reach, first)) for t in self.plan.taps)
+        return any(
+            len(self._windows(tap, read, self.floors.get(name, BEGINNING), reach, first))
+            for name, readings in self._readings.items()
+            for tap, read in readings
+        )
 
     def _windows(
-        self, tap: Tap, floor: Instant, reach: Reach, first: Instant | None, gap: Duration | None = None
+        self,
+        tap: Tap,
+        read: Reading,
+        floor: Instant,
+        reach: Reach,
+        first: Instant | None,
+        gap: Duration | None = None,
     ) -> Windows:
         window = tap.window
         return due(
-            self.feeds[self._readings[tap.query.name].feed].slices(),
+            self.feeds[read.feed].slices(),
             window.range,
             window.slide,
             window.offset,
             after=self.reach.upto(window.range),
             upto=reach.upto(window.range),
             floor=floor,
-            every_from=first if tap.query.emit_empty else None,
+            every_from=first if tap.fills else None,
             gap=gap,
         )
 
-    def _aggregate(self, tap: Tap, windows: Windows) -> Pending:
-        read = self._readings[tap.query.name]
+    def _aggregate(self, tap: Tap, read: Reading, windows: Windows) -> Pending:
         state = self.feeds[read.feed]
         answered = state.answer(windows.starts, windows.ends, read.present, read.wanted, read.choice)
         made, failed = aggregate_columns(read, self.feeds, windows, answered)

@@ -7,8 +7,9 @@ union of their edges. What was decided is in the plan as values, for `explain`.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from itertools import groupby
 
 from sqlglot import exp
 
@@ -41,7 +42,7 @@ _LONGEST_CODED = 18  # digits of a decimal that fit a 64-bit code
 
 @dataclass(frozen=True, slots=True)
 class _Member:
-    """An aggregate query on its way into the plan."""
+    """An aggregate query on its way into the plan, or one of its grouping sets, with the keys of that."""
 
     query: Query
     window: WindowSpec
@@ -49,6 +50,7 @@ class _Member:
     recipes: tuple[Recipe, ...]
     key_types: tuple[str | None, ...]
     apart: Apart  # its predicate
+    seen: tuple[Expr | None, ...]  # all group keys of the query; None: the set leaves it out
 
     @property
     def present(self) -> Partial:
@@ -112,7 +114,8 @@ def _types(stream: Stream) -> dict[str, str | None]:
 
 def _stream_plan(stream: Stream, queries: Iterable[Query], fixed: Hidden) -> StreamPlan:
     types = _types(stream)
-    members, standing, guards = [], [], []
+    members: list[_Member] = []
+    standing, guards = [], []
     mine = _of_stream(stream, queries)
     hidden = _hidden(stream, mine, fixed)
     for query, taken_apart, safe in mine.values():
@@ -121,16 +124,22 @@ def _stream_plan(stream: Stream, queries: Iterable[Query], fixed: Hidden) -> Str
             standing.append(Standing(_safe_items(query, safe), safe.where))
         else:
             apart = take_apart(safe.where, hidden[query.name], types)
-            members.append(_member(query, taken_apart, safe, apart))
+            members += _members(query, taken_apart, safe, apart)
     return _weave(stream, members, standing, guards)
 
 
-def _member(query: Query, taken_apart: Parts, safe: Guarded, apart: Apart) -> _Member:
-    if taken_apart.window is None or taken_apart.aggregate is None:
+def _members(query: Query, taken_apart: Parts, safe: Guarded, apart: Apart) -> Iterator[_Member]:
+    """A member for each grouping set of the query, or one if it has none."""
+    aggregate = taken_apart.aggregate
+    if taken_apart.window is None or aggregate is None:
         raise Bug("plan-shape", f"`{query.name}` aggregates without a window")
     recipes = tuple(recipe(call, _both(apart.rest, call.filter)) for call in safe.calls)
-    key_types = tuple(key.type for key in taken_apart.aggregate.keys)
-    return _Member(query, taken_apart.window, safe, recipes, key_types, apart)
+    for each in aggregate.sets or (tuple(range(len(safe.keys))),):
+        keys = tuple(safe.keys[at] for at in each)
+        types = tuple(aggregate.keys[at].type for at in each)
+        seen = tuple(key if at in each else None for at, key in enumerate(safe.keys))
+        of_set = replace(safe, keys=keys)
+        yield _Member(query, taken_apart.window, of_set, recipes, types, apart, seen)
 
 
 def _both(where: Expr | None, filter_: Expr | None) -> Expr | None:
@@ -165,7 +174,7 @@ def _weave(
             found = tuple(feeds[feed].partials.index(partial) for partial in made.partials)
             finals.append(Final(call.name, call.function, feed, found, method(made), call.type, call.params))
         present = feeds[at].partials.index(member.present)
-        keys = tuple(mine.keys.index(key) for key in member.guarded.keys)
+        keys = tuple(None if key is None else mine.keys.index(key) for key in member.seen)
         picks = tuple(OneOf(mine.keys.index(each.column), each.values) for each in member.apart.picked)
         return Tap(member.query, member.window, at, present, keys, tuple(finals), picks)
 
@@ -175,13 +184,19 @@ def _weave(
         stream=stream,
         edges=cut([member.window for member in members]),
         feeds=feeds,
-        taps=tuple(tap(member) for member in members),
+        taps=_by_query(tap(member) for member in members),
         standing=tuple(standing),
         guards=tuple(guards),
         wanted=wanted,
         columns=_columns(stream, members, standing, guards),
         longest=max((member.window.range for member in members), default=0),
     )
+
+
+def _by_query(taps: Iterable[Tap]) -> tuple[Tap, ...]:
+    """One tap for each query, with those of its other grouping sets."""
+    grouped = (tuple(each) for _, each in groupby(taps, key=lambda tap: tap.query.name))
+    return tuple(replace(first, others=tuple(others)) for first, *others in grouped)
 
 
 class _Drafts:
@@ -257,12 +272,12 @@ def _columns(
 
 
 def _with_saving(plans: tuple[StreamPlan, ...]) -> SharedPlan:
-    taps = [(plan, tap) for plan in plans for tap in plan.taps]
+    taps = [tap for plan in plans for query in plan.taps for tap in query.sets]
     saving = Saving(
-        queries=len(taps) + sum(len(plan.standing) for plan in plans),
-        partials_apart=sum(1 + sum(len(final.partials) for final in tap.finals) for _, tap in taps),
+        queries=sum(len(plan.taps) + len(plan.standing) for plan in plans),
+        partials_apart=sum(1 + sum(len(final.partials) for final in tap.finals) for tap in taps),
         partials_shared=sum(len(plan.feeds[root].partials) for plan in plans for root in plan.roots),
-        row_updates_apart=float(sum(overlap(tap.window) for _, tap in taps)),
+        row_updates_apart=float(sum(overlap(tap.window) for tap in taps)),
         row_updates_shared=float(sum(len(plan.roots) for plan in plans)),
     )
     return SharedPlan(plans, saving)

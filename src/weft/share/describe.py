@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from weft.share.nodes import Feed, SharedPlan, StreamPlan, Tap
-from weft.share.show import partials_of, show_picks
+from weft.share.show import partials_of, show_picks, show_sets
 
 
 def describe(plan: SharedPlan) -> dict[str, Any]:
@@ -57,6 +57,7 @@ def _query(plan: StreamPlan, tap: Tap) -> dict[str, Any]:
         "query": tap.query.name,
         "window": {"range_us": window.range, "slide_us": window.slide, "offset_us": window.offset},
         "feed": f"f{tap.feed}",
+        "sets": [{"keys": keys, "feed": f"f{at}"} for keys, at in show_sets(tap)],
         "picks": show_picks(plan, tap),
         "partials": sorted(partial.text for partial in partials_of(plan, tap)),
         "finals": [

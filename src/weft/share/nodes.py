@@ -110,20 +110,39 @@ class Final:
 
 @dataclass(frozen=True, slots=True)
 class Tap:
-    """One query: which windows of which feed, and what is made of them."""
+    """One query: which windows of which feed, and what is made of them.
+
+    A query with grouping sets has a tap for each; the first has the `others`, and stands for the query.
+    """
 
     query: Query
     window: WindowSpec
     feed: int
     present: int  # the partial that counts the rows passing WHERE
-    keys: tuple[int, ...]  # for each group key of the query its place among the keys of the feed
+    keys: tuple[int | None, ...]  # for each group key of the query its place in the feed; None: left out
     finals: tuple[Final, ...]
     picks: tuple[OneOf, ...] = ()  # which groups of the feed are the query's
+    others: tuple[Tap, ...] = ()
+
+    @property
+    def sets(self) -> tuple[Tap, ...]:
+        """The taps of all grouping sets of the query; this one alone if it has none."""
+        return (self, *self.others)
+
+    @property
+    def grouped_by(self) -> tuple[int, ...]:
+        """The places of the group keys in the feed, as far as the set has them."""
+        return tuple(place for place in self.keys if place is not None)
+
+    @property
+    def fills(self) -> bool:
+        """Does it answer for windows without rows as well? Only where no key is asked for."""
+        return self.query.emit_empty and not self.grouped_by
 
     @property
     def choice(self) -> Choice | None:
         """The groups that the query picks, as the kernels know it; None: all, each by itself."""
-        return Choice(self.picks, tuple(dict.fromkeys(self.keys))) if self.picks else None
+        return Choice(self.picks, tuple(dict.fromkeys(self.grouped_by))) if self.picks else None
 
 
 @dataclass(frozen=True, slots=True)

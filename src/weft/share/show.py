@@ -89,11 +89,10 @@ def _show_edges(plan: StreamPlan) -> str:
 def _feed_row(plan: StreamPlan, at: int, sketches: Names) -> tuple[str, ...]:
     feed = plan.feeds[at]
     readers = sum(at in _feeds_of(tap) for tap in plan.taps)
-    origin = "from rows" if feed.parent is None else f"combined from f{feed.parent}"
     return (
         f"f{at}",
         f"by {_show_keys(feed, sketches)}",
-        origin,
+        _show_origin(feed),
         f"{len(feed.partials)} {_plural('partial', len(feed.partials))}",
         f"{readers} {_plural('query', readers)}",
     )
@@ -125,7 +124,7 @@ def _sketches(plan: StreamPlan) -> Names:
 
 
 def _feeds_of(tap: Tap) -> set[int]:
-    return {tap.feed, *(final.feed for final in tap.finals)}
+    return {at for each in tap.sets for at in (each.feed, *(final.feed for final in each.finals))}
 
 
 def _partial_rows(plan: StreamPlan, sketches: Names) -> list[tuple[str, ...]]:
@@ -154,7 +153,7 @@ def _tap_row(plan: StreamPlan, tap: Tap) -> tuple[str, ...]:
     return (
         tap.query.name,
         show_window(tap.window),
-        f"f{tap.feed}",
+        _with_more([f"f{at}" for at in dict.fromkeys(each.feed for each in tap.sets)]),
         ", ".join(dict.fromkeys(_show_final(final) for final in tap.finals)),
         " ".join(part for part in (_picks(plan, tap), _where(where)) if part),
     )
@@ -205,14 +204,13 @@ def _show_partial(partial: Partial, sketches: Names) -> str:
 
 
 def _show_tap(plan: StreamPlan, tap: Tap) -> str:
-    feed, mine, sketches = plan.feeds[tap.feed], partials_of(plan, tap), _sketches(plan)
+    mine, sketches = partials_of(plan, tap), _sketches(plan)
     slices = max(1, round(tap.window.range / 1_000_000 * plan.edges.rate))
     lines = [
         f"{tap.query.name}: {show_window(tap.window)} of {plan.stream.name}",
         f"  slices   {_show_edges(plan)}; a window is about {slices} of them, a row stands in "
         f"{overlap(tap.window)} {_plural('window', overlap(tap.window))} and is counted once",
-        f"  feed     f{tap.feed} by {_show_keys(feed, sketches)}, "
-        + ("from rows" if feed.parent is None else f"combined from f{feed.parent}"),
+        *_show_feeds(plan, tap, sketches),
         "  shares",
     ]
     rows = []
@@ -227,11 +225,40 @@ def _show_tap(plan: StreamPlan, tap: Tap) -> str:
     return "\n".join(lines)
 
 
+def _show_feeds(plan: StreamPlan, tap: Tap, sketches: Names) -> list[str]:
+    """The feed of the query, or a line for each of its grouping sets."""
+    sets = show_sets(tap)
+    if not sets:
+        return [f"  feed     {_show_feed(plan, tap.feed, sketches)}"]
+    rows = [(keys, _show_feed(plan, at, sketches)) for keys, at in sets]
+    return ["  sets     a row counts in each of them", *_table(rows, indent=4)]
+
+
+def show_sets(tap: Tap) -> list[tuple[str, int]]:
+    """The grouping sets of a query as text, `(city, day)`, each with its feed; none if it just groups."""
+    aggregate = parts(tap.query).aggregate
+    if aggregate is None or not aggregate.sets:
+        return []
+    keys = [key.expr.sql for key in aggregate.keys]
+    texts = (", ".join(keys[at] for at in each) for each in aggregate.sets)
+    return [(f"({text})", each.feed) for text, each in zip(texts, tap.sets, strict=True)]
+
+
+def _show_feed(plan: StreamPlan, at: int, sketches: Names) -> str:
+    feed = plan.feeds[at]
+    return f"f{at} by {_show_keys(feed, sketches)}, {_show_origin(feed)}"
+
+
+def _show_origin(feed: Feed) -> str:
+    return "from rows" if feed.parent is None else f"combined from f{feed.parent}"
+
+
 def _with(others: list[str]) -> str:
-    if not others:
-        return "this query alone"
-    shown = ", ".join(others[:4]) + (f" and {len(others) - 4} more" if len(others) > 4 else "")
-    return f"shared with {len(others)}: {shown}"
+    return f"shared with {len(others)}: {_with_more(others)}" if others else "this query alone"
+
+
+def _with_more(names: list[str]) -> str:
+    return ", ".join(names[:4]) + (f" and {len(names) - 4} more" if len(names) > 4 else "")
 
 
 def _show_standing(plan: StreamPlan, standing: Standing) -> str:

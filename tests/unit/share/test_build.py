@@ -1,5 +1,7 @@
 """What queries share: partials, feeds, and what is combined from what."""
 
+import json
+
 import pyarrow as pa
 import pytest
 
@@ -7,6 +9,7 @@ from weft.kernels.orders import Ranked, order_of
 from weft.lang.parse import parse_program
 from weft.optimize.pipeline import optimize_program
 from weft.plan.bind import bind_program
+from weft.share import predicates
 from weft.share.build import build
 from weft.share.explain import explain_program
 from weft.share.nodes import Op
@@ -177,3 +180,63 @@ def test_explain_says_with_whom_a_query_shares():
     )
     assert "sum_float(price)  shared with 1: q1" in text
     assert "count(price)      this query alone" in text
+
+
+def test_coarser_sets_are_combined_from_the_finest():
+    plan = plan_of(
+        f"SELECT symbol, venue, SUM(qty) AS q FROM trades {WINDOW} GROUP BY ROLLUP (venue, symbol)"
+    )
+    assert keys(plan) == [("symbol", "venue"), ("venue",), ()]
+    assert [feed.parent for feed in plan.feeds] == [None, 0, 0]
+    assert [tap.keys for tap in plan.taps[0].sets] == [(1, 0), (0, None), (None, None)]
+    assert len(plan.taps) == 1
+
+
+def test_sets_share_the_feeds_of_queries_that_group_alike():
+    alone = f"SELECT symbol, venue, SUM(qty) AS q FROM trades {WINDOW} GROUP BY symbol, venue"
+    both = plan_of(alone, f"SELECT venue, SUM(qty) AS q FROM trades {WINDOW} GROUP BY CUBE (symbol, venue)")
+    assert keys(both) == [("symbol", "venue"), ("symbol",), ("venue",), ()]
+    assert both.roots == plan_of(alone).roots
+    assert both.feeds[0].partials == plan_of(alone).feeds[0].partials
+
+
+def test_a_set_that_is_there_twice_reads_one_feed():
+    plan = plan_of(f"SELECT COUNT(*) AS n FROM trades {WINDOW} GROUP BY GROUPING SETS ((venue), (venue), ())")
+    assert keys(plan) == [("venue",), ()]
+    assert [tap.feed for tap in plan.taps[0].sets] == [0, 0, 1]
+
+
+def test_what_is_counted_distinct_is_a_key_of_every_set():
+    plan = plan_of(f"SELECT COUNT(DISTINCT qty) AS n FROM trades {WINDOW} GROUP BY ROLLUP (venue)")
+    extra = [feed for feed in plan.feeds if feed.extra]
+    assert [[key.sql for key in feed.keys] for feed in extra] == [["venue", "qty"], ["qty"]]
+    assert extra[1].parent == plan.feeds.index(extra[0])
+    assert [tap.finals[0].feed for tap in plan.taps[0].sets] == [plan.feeds.index(feed) for feed in extra]
+
+
+def test_groups_are_picked_in_every_set(monkeypatch):
+    monkeypatch.setattr(predicates, "MANY", 1)
+    where = "WHERE symbol IN ('a', 'b')"
+    plan = plan_of(f"SELECT COUNT(*) AS n FROM trades {WINDOW} {where} GROUP BY ROLLUP (symbol, venue)")
+    assert [(feed.keys[-feed.inner :] if feed.inner else (), len(feed.keys)) for feed in plan.feeds] == [
+        ((), 2),
+        ((), 1),
+        ((plan.feeds[2].keys[0],), 1),
+    ]
+    places = [plan.feeds[tap.feed].keys[tap.picks[0].place].sql for tap in plan.taps[0].sets]
+    assert places == ["symbol", "symbol", "symbol"]
+
+
+def test_sets_are_told_by_explain():
+    made = program(f"SELECT venue, COUNT(*) AS n FROM trades {WINDOW} GROUP BY ROLLUP (venue, symbol)")
+    text = str(explain_program(made, "q0"))
+    assert "(venue, symbol)  f0 by symbol, venue, from rows" in text
+    assert "()               f2 by nothing (one group), combined from f0" in text
+    assert "f0, f1, f2" in str(explain_program(made))
+    told = json.loads(explain_program(made, format="json"))["shared"]["streams"][0]["queries"][0]
+    assert told["sets"][1] == {"keys": "(venue)", "feed": "f1"}
+
+
+def test_each_set_would_be_work_of_its_own_without_sharing():
+    saving = build(program(f"SELECT COUNT(*) AS n FROM trades {WINDOW} GROUP BY ROLLUP (symbol)")).saving
+    assert (saving.queries, saving.row_updates_apart, saving.row_updates_shared) == (1, 4.0, 1.0)
