@@ -1,7 +1,8 @@
-"""What do many filters cost? `python -m benchmarks.rules`
+"""What do many filters, and many groupings, cost? `python -m benchmarks.rules`
 
     equality    1000 queries, each of one customer         beside one GROUP BY customer of the same aggregates
     ranges      200 queries with nested ranges of a price  beside the same queries without them
+    rollup      a ROLLUP of three columns                  beside a GROUP BY of the three
 
 Both sides take turns in one process, answers made and dropped; CPU-seconds of the whole process tree.
 """
@@ -41,17 +42,26 @@ def ranges(count: int) -> tuple[list[str], list[str], float]:
     return rules, [query(at, "") for at in range(count)], 2.0
 
 
+def rollup() -> tuple[list[str], list[str], float]:
+    """A thousand groups, ten times ten times ten, with their subtotals, or without."""
+    keys = "key DIV 100, key DIV 10 % 10, key % 10"
+    items = f"key DIV 100 AS a, key DIV 10 % 10 AS b, key % 10 AS c, window_end, {AGGREGATES}"
+    query = f"SELECT {items} FROM s {WINDOW} GROUP BY"
+    return [f"{query} ROLLUP ({keys})"], [f"{query} {keys}"], 1.5
+
+
 @click.command()
 @click.option("--rows", default=10_000_000, show_default=True)
 @click.option("--files", default=10, show_default=True)
 @click.option("--repeat", default=3, show_default=True)
 @click.option("--data", type=click.Path(path_type=Path), default=Path(__file__).parent / "data")
-@click.option("--only", type=click.Choice(["equality", "ranges"]))
+@click.option("--only", type=click.Choice(["equality", "ranges", "rollup"]))
 def main(rows: int, files: int, repeat: int, data: Path, only: str | None) -> None:
     """Compare rules with what they are measured by."""
     spark = build_session("local[*]", {"spark.driver.memory": "3g"})
     where = files_of(Data(rows=rows, keys=1000, files=files), data)
-    for name, (rules, plain, bound) in {"equality": equality(1000), "ranges": ranges(200)}.items():
+    cases = {"equality": equality(1000), "ranges": ranges(200), "rollup": rollup()}
+    for name, (rules, plain, bound) in cases.items():
         if only not in (None, name):
             continue
         runs: dict[bool, list[Run]] = {False: [], True: []}
