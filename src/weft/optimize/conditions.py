@@ -77,7 +77,7 @@ def cannot_fail(tree: exp.Expr, types: Types) -> bool:
         case exp.Paren() | exp.Not():
             return cannot_fail(tree.this, types)
         case exp.Cast():
-            return _is_time_literal(tree)
+            return is_time_literal(tree)
         case exp.And() | exp.Or():
             return cannot_fail(tree.left, types) and cannot_fail(tree.right, types)
         case exp.Is():
@@ -106,7 +106,7 @@ def _is_total_call(tree: exp.Expr, types: Types) -> bool:
     return infer(call.args[0], types) in _TOTAL.get(call.name, ())
 
 
-def _is_time_literal(tree: exp.Cast) -> bool:
+def is_time_literal(tree: exp.Cast) -> bool:
     """Is it `DATE '2026-01-31'` or `TIMESTAMP '2026-01-31 12:00:00'` (read as casts), and a real day?"""
     if not isinstance(tree.this, exp.Literal) or simple_name(tree.to) not in ("date", "timestamp"):
         return False

@@ -9,11 +9,15 @@ from weft.errors import Bug, WeftError
 from weft.optimize.rules.drop_true_filter import drop_true_filter
 from weft.optimize.rules.fold_constants import fold_constants
 from weft.optimize.rules.merge_filters import merge_filters
+from weft.optimize.rules.number_aggregates import number_aggregates
 from weft.optimize.rules.orient_comparisons import orient_comparisons
 from weft.optimize.rules.prune_columns import prune_columns
 from weft.optimize.rules.push_filter_below_window import push_filter_below_window
 from weft.optimize.rules.push_having_below_aggregate import push_having_below_aggregate
-from weft.optimize.rules.sort_conjunctions import sort_conjunctions
+from weft.optimize.rules.push_not_down import push_not_down
+from weft.optimize.rules.settle_lists import settle_lists
+from weft.optimize.rules.sort_operands import sort_operands
+from weft.optimize.rules.split_between import split_between
 from weft.plan.check import check
 from weft.plan.nodes import Plan, Program, Query, Window
 from weft.plan.tree import over, rewrite_up, schema, walk
@@ -22,12 +26,16 @@ Rule = Callable[[Plan], Plan]
 
 RULES: tuple[Rule, ...] = (
     fold_constants,  # first: the others see fewer and simpler conditions
+    split_between,  # before NOT is pushed into what it becomes
+    push_not_down,
     push_having_below_aggregate,  # before merging: what it pushes down meets WHERE there
     push_filter_below_window,
     merge_filters,
     drop_true_filter,
-    orient_comparisons,  # before sorting, which goes by text
-    sort_conjunctions,
+    number_aggregates,  # before sorting what is said of them
+    settle_lists,
+    orient_comparisons,
+    sort_operands,  # after all that changes the text, which it goes by
     prune_columns,  # last: others free columns
 )
 

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from tests.unit.plan.programs import WINDOW, program, query
+from tests.unit.plan.programs import WINDOW, aggregate_of, program, query
 from weft.errors import Bug
 from weft.lang.parse import parse_expression
 from weft.optimize.conditions import cannot_fail
@@ -112,3 +112,27 @@ def test_what_cannot_fail(text: str) -> None:
 )  # fmt: skip
 def test_what_could_fail(text: str) -> None:
     assert not cannot_fail(parse_expression(text).tree, TYPES)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [("WHERE qty BETWEEN 1 AND 5", "WHERE 5 >= qty AND NOT qty < 1"),
+     ("WHERE NOT (qty BETWEEN 1 AND 5)", "WHERE qty > 5 OR 1 > qty"),
+     ("WHERE symbol IN ('B', 'A', 'B')", "WHERE (symbol IN ('A', 'B'))"),
+     ("WHERE symbol IN ('A')", "WHERE NOT 'A' <> symbol"),
+     ("WHERE live OR qty > 1 OR price < 2", "WHERE price < 2 OR (1 < qty OR live)"),
+     ("WHERE (live OR qty > 1) AND price < 2", "WHERE 2 > price AND (qty > 1 OR live)"),
+     ("WHERE price < qty", "WHERE qty > price"),
+     ("HAVING SUM(qty) > 1 AND MIN(price) < 2", "HAVING MIN(price) < 2 AND 1 < SUM(qty)")],
+)  # fmt: skip
+def test_conditions_that_ask_the_same_are_the_same(one: str, other: str) -> None:
+    plans = [
+        optimize(query(f"SELECT COUNT(*) AS n FROM trades {WINDOW} {text}")).plan for text in (one, other)
+    ]
+    assert plans[0] == plans[1]
+
+
+def test_filters_of_aggregates_that_ask_the_same_make_one_aggregate() -> None:
+    calls = "SUM(qty) FILTER (WHERE 1 < qty) AS a, SUM(qty) FILTER (WHERE NOT qty <= 1) AS b"
+    made = aggregate_of(optimize(query(f"SELECT {calls} FROM trades {WINDOW}")).plan)
+    assert [call.name for call in made.aggregations] == ["_a0"]

@@ -6,7 +6,7 @@ from sqlglot import exp
 
 from weft.lang.expressions import expr
 from weft.lang.statements import Expr
-from weft.optimize.conditions import Types, on_conditions
+from weft.optimize.conditions import Types, is_time_literal, on_conditions
 from weft.plan.coercion import number_text
 from weft.plan.nodes import Plan
 
@@ -19,9 +19,10 @@ _MIRRORED: dict[type[exp.Expr], type[exp.Expr]] = {
 def orient_comparisons(plan: Plan) -> Plan:
     """Constants stand on the right, so that queries that ask the same are seen to.
 
-        Filter 100 < qty    becomes    Filter qty > 100
+        Filter 100 < qty AND price < bid    becomes    Filter qty > 100 AND bid > price
 
-    Two columns, or two constants, stay as they are.
+    Of two columns the one whose name comes first stands on the left. Two constants stay as they are, and so
+    do other operands: where the first is null Spark does not ask whether the second fails.
     """
     return on_conditions(plan, _orient)
 
@@ -33,7 +34,12 @@ def _orient(condition: Expr, types: Types) -> Expr:
 
 
 def _is_mirrored(node: exp.Expr) -> bool:
-    return type(node) in _MIRRORED and _is_constant(node.this) and not _is_constant(node.expression)
+    if type(node) not in _MIRRORED:
+        return False
+    left, right = node.this, node.expression
+    if isinstance(left, exp.Column) and isinstance(right, exp.Column):
+        return bool(right.name < left.name)
+    return _is_constant(left) and not _is_constant(right)
 
 
 def _orient_node(node: exp.Expr) -> exp.Expr:
@@ -43,4 +49,6 @@ def _orient_node(node: exp.Expr) -> exp.Expr:
 
 
 def _is_constant(tree: exp.Expr) -> bool:
+    if isinstance(tree, exp.Cast):
+        return is_time_literal(tree)
     return isinstance(tree, exp.Literal | exp.Boolean) or number_text(tree) is not None
