@@ -19,7 +19,8 @@ from weft.testing.harness import bound
 pytestmark = pytest.mark.spark
 
 LISTS = ("f IN (0.1)", "e IN (0.5)", "n IN (3)", "t IN (3, 2, 2)", "k IN ('A')", "NOT k IN ('C', 'A')",
-         "NOT (e > 0.5 OR f <= 1)", "NOT (e = f)", "e NOT BETWEEN -1 AND j", "w > e", "f < w", "NOT (w < e)")  # fmt: skip
+         "NOT (e > 0.5 OR f <= 1)", "NOT (e = f)", "e NOT BETWEEN -1 AND j", "w > e", "f < w",
+         "NOT (w < e)")  # fmt: skip
 
 
 @pytest.mark.parametrize("seed", range(2))

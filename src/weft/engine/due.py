@@ -7,7 +7,7 @@ Answers    what the queries say, ready to be written; `written` are answers that
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Container, Iterable, Mapping
+from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -15,11 +15,12 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from weft.engine.shape import Chosen, Done, Job, Mask, Shape
+from weft.engine.families import Portion
+from weft.engine.shape import Chosen, Done, Job, Mask, Rows, Shape
 from weft.engine.windows import Times, Windows
 from weft.kernels.arrow import TIME, array_of
 from weft.kernels.state import Answered, FeedState
-from weft.log.bundle import Bundle, BundleWriter
+from weft.log.bundle import Bundle, BundleWriter, Part
 from weft.share.nodes import Tap
 
 
@@ -45,7 +46,7 @@ class Answers:
 
     def take(self, out: BundleWriter) -> None:
         """What a writer was given: in memory if that is where all of it still is, else in its file."""
-        if out.bundle().tables:
+        if out.bundle().tables or out.has_parts:
             out.write()
         self.tables |= out.held
         self.kept |= out.kept
@@ -70,10 +71,13 @@ class Answers:
 
 
 class Item(Protocol):
-    """The aggregates of one query's due windows, not yet shaped into its answer."""
+    """The aggregates of due windows, not yet shaped into the answers of those who share them."""
 
     @property
     def shape(self) -> Shape: ...
+
+    @property
+    def portions(self) -> Sequence[Portion]: ...
 
     def needed(self) -> pa.Table:
         """What its answer is made of."""
@@ -82,12 +86,13 @@ class Item(Protocol):
         """The windows, groups and aggregates as columns."""
 
     def answer(self) -> pa.Table | None:
-        """What the query says, where there is nothing left to shape."""
+        """What the queries say, where there is nothing left to shape."""
 
-    def count_windows(self) -> int: ...
+    def count_windows(self) -> Sequence[int]:
+        """How many windows hold a group, by portion."""
 
-    def ends(self) -> Times:
-        """The ends of the windows that hold a group."""
+    def ends(self, portion: Portion) -> Times:
+        """The ends of the windows that hold a group of a portion."""
 
 
 @dataclass(slots=True)
@@ -101,9 +106,10 @@ class Due:
 
 @dataclass(frozen=True, slots=True)
 class Pending:
-    """The aggregates of one query's due windows, not yet shaped into its answer."""
+    """The aggregates of a family's due windows, not yet shaped into its answers."""
 
     shape: Shape
+    portions: Sequence[Portion]
     tap: Tap
     windows: Windows
     answered: Answered
@@ -144,13 +150,17 @@ class Pending:
         """What its answer is made of."""
         return self.table(None if self.tap.query.emit_empty else self.shape.needs)
 
-    def count_windows(self) -> int:
-        """How many windows hold a group."""
-        return self.answered.count_windows()
+    def count_windows(self) -> Sequence[int]:
+        if len(self.portions) == 1:
+            return [self.answered.count_windows()]
+        fresh = np.diff(self.answered.window, prepend=-1) != 0
+        fresh[[portion.start for portion in self.portions]] = True
+        before = np.concatenate([[0], np.cumsum(fresh)])
+        return [int(before[portion.stop] - before[portion.start]) for portion in self.portions]
 
-    def ends(self) -> Times:
-        """The ends of these windows."""
-        return self.windows.ends[np.unique(self.answered.window)]
+    def ends(self, portion: Portion) -> Times:
+        """The ends of the windows of a portion."""
+        return self.windows.ends[np.unique(self.answered.window[portion.start : portion.stop])]
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,6 +171,10 @@ class Met:
     rows: pa.Table
     windows: Times  # the ends of those that hold a group
 
+    @property
+    def portions(self) -> Sequence[Portion]:
+        return (Portion((self.shape,)),)
+
     def needed(self) -> pa.Table:
         return self.rows
 
@@ -170,10 +184,10 @@ class Met:
     def answer(self) -> pa.Table | None:
         return None
 
-    def count_windows(self) -> int:
-        return len(self.windows)
+    def count_windows(self) -> Sequence[int]:
+        return [len(self.windows)]
 
-    def ends(self) -> Times:
+    def ends(self, portion: Portion) -> Times:
         return self.windows
 
 
@@ -186,11 +200,9 @@ def finish(pending: Iterable[Item], spark: Any, out: BundleWriter) -> Answers:
     answers = Answers()
     for_spark = []
     for item in pending:
-        name, answer = item.shape.query.name, item.answer()
-        if answer is not None and answer.num_rows:
-            answers.windows[name] = item.count_windows()
-            out.add(name, answer)
+        answer = item.answer()
         if answer is not None:
+            _add_plain(answers, item, answer, out)
             continue
         table = item.needed()
         if not table.num_rows:
@@ -206,23 +218,55 @@ def finish(pending: Iterable[Item], spark: Any, out: BundleWriter) -> Answers:
     return answers
 
 
+def _add_plain(answers: Answers, item: Item, answer: pa.Table, out: BundleWriter) -> None:
+    if answer.num_rows:
+        _count_windows(answers, item)
+        out.add_parts(answer, parts_of(item, None, answer.num_rows))
+
+
 def _add(answers: Answers, item: Item, table: pa.Table, done: Done, out: BundleWriter) -> None:
-    name = item.shape.query.name
-    answers.windows[name] = item.count_windows()
+    _count_windows(answers, item)
     chosen = item.shape.choose(table, done, broken(table))
     answer = item.shape.select(done, chosen)
-    if answer.num_rows:
-        out.add(name, answer)
-    if (failed := failed_rows(item, chosen)) is not None:
+    out.add_parts(answer, parts_of(item, chosen.rows, answer.num_rows))
+    for name, failed in failed_rows(item, chosen):
         answers.failed[name] = failed
 
 
-def failed_rows(item: Item, chosen: Chosen) -> pa.Table | None:
-    """The aggregates on which an expression failed."""
+def _count_windows(answers: Answers, item: Item) -> None:
+    for portion, count in zip(item.portions, item.count_windows(), strict=True):
+        answers.windows |= {shape.query.name: count for shape in portion.shapes}
+
+
+def parts_of(item: Item, chosen: Rows | None, count: int, named: bool = True) -> dict[str, Part]:
+    """By query, which of `count` rows are its own; they are those `chosen` of the rows there were, None: all.
+
+    `named`: as it calls its columns.
+    """
+    parts: dict[str, Part] = {}
+    for portion in item.portions:
+        start, stop = portion.start, count if portion.stop is None else portion.stop
+        if portion.stop is not None and chosen is not None:
+            start, stop = (int(at) for at in chosen.searchsorted([start, stop]))
+        if start < stop:
+            for shape in portion.shapes:
+                is_other = named and shape.names != item.shape.names
+                parts[shape.query.name] = Part(start, stop - start, shape.names if is_other else ())
+    return parts
+
+
+def failed_rows(item: Item, chosen: Chosen) -> Iterator[tuple[str, pa.Table]]:
+    """The aggregates on which an expression failed, by query."""
     if chosen.failed is None:
-        return None
-    failed = item.table().filter(pa.array(chosen.failed))
-    return failed.drop_columns([FAILED]) if FAILED in failed.column_names else failed
+        return
+    table = item.table()
+    for portion in item.portions:
+        at = np.flatnonzero(chosen.failed[portion.start : portion.stop]) + portion.start
+        if len(at):
+            failed = table.take(pa.array(at))
+            failed = failed.drop_columns([FAILED]) if FAILED in failed.column_names else failed
+            for shape in portion.shapes:
+                yield shape.query.name, failed
 
 
 FAILED = "_failed"  # marks the rows of which an aggregate itself failed

@@ -17,9 +17,10 @@ from typing import Protocol
 import pyarrow as pa
 
 from weft.engine.buckets import Share, is_cells, name_of
-from weft.engine.due import Item, broken, failed_rows
+from weft.engine.due import Item, broken, failed_rows, parts_of
 from weft.engine.feedtables import load_feeds, table_name
 from weft.engine.ingest import FeedKey, feed_key, is_combined
+from weft.engine.shape import Rows
 from weft.engine.step import StreamState
 from weft.engine.windows import Reach, Times
 from weft.kernels.state import FeedState
@@ -144,14 +145,14 @@ class _Shaped:
     windows: dict[str, Times] = field(default_factory=dict)
 
     def add(self, item: Item) -> None:
-        name, shape = item.shape.query.name, item.shape
-        self.windows[name] = item.ends()
+        shape = item.shape
+        for portion in item.portions:
+            self.windows |= {each.query.name: item.ends(portion) for each in portion.shapes}
         if shape.compiled is None:
-            self.out.add(UNSHAPED + name, item.table())
+            self._add(UNSHAPED, item, item.table())
             return
         if (plain := item.answer()) is not None:
-            if plain.num_rows:
-                self.out.add(ANSWERS + name, plain)
+            self._add(ANSWERS, item, plain, named=True)
             return
         table = item.needed()
         if not table.num_rows:
@@ -159,12 +160,18 @@ class _Shaped:
         done = shape.evaluate(table)
         take = shape.choose if shape.limit is None else shape.first
         chosen = take(table, done, broken(table))
-        if (failed := failed_rows(item, chosen)) is not None:
+        for name, failed in failed_rows(item, chosen):
             self.out.add(FAILED + name, failed)
         if shape.limit is not None:  # the first of this bucket may be among the first of all
-            self.out.add(UNSHAPED + name, item.table().take(pa.array(chosen.rows)))
-        elif (answer := shape.select(done, chosen)).num_rows:
-            self.out.add(ANSWERS + name, answer)
+            self._add(UNSHAPED, item, item.table().take(pa.array(chosen.rows)))
+        else:
+            self._add(ANSWERS, item, shape.select(done, chosen), chosen.rows, named=True)
+
+    def _add(
+        self, what: str, item: Pending, table: pa.Table, chosen: Rows | None = None, named: bool = False
+    ) -> None:
+        parts = parts_of(item, chosen, table.num_rows, named)
+        self.out.add_parts(table, {what + name: part for name, part in parts.items()})
 
 
 def _reload(state: StreamState, errand: Errand, share: Share, home: Home) -> int:

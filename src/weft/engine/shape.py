@@ -76,11 +76,11 @@ class Shape:
     def table(self, columns: Mapping[str, pa.Array]) -> pa.Table:
         """The answer, if it is just columns of the aggregates."""
         assert self.plain is not None
-        return pa.Table.from_arrays([columns[name] for name in self.plain], names=self._names())
+        return pa.Table.from_arrays([columns[name] for name in self.plain], names=list(self.names))
 
     def select(self, done: Done, chosen: Chosen) -> pa.Table:
         """The answer that the chosen rows make."""
-        answer = pa.table(dict(zip(self._names(), done.columns[self._above() :], strict=True)))
+        answer = pa.table(dict(zip(self.names, done.columns[self._above() :], strict=True)))
         return answer if chosen.rows is None else answer.take(pa.array(chosen.rows))
 
     def choose(self, table: pa.Table, done: Done, broken: Mask | None) -> Chosen:
@@ -125,8 +125,10 @@ class Shape:
         ties = [whole(table.column(name).take(at)) for name in self.ties]
         return top(window, keys, ties, limit)
 
-    def _names(self) -> list[str]:
-        return [named.name for named in self.named[self._above() :]]
+    @property
+    def names(self) -> tuple[str, ...]:
+        """What the columns of the answer are called."""
+        return tuple(named.name for named in self.named[self._above() :])
 
     def _above(self) -> int:
         """Where the SELECT list begins among all expressions."""

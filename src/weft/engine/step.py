@@ -5,14 +5,15 @@ The live state is a cache: it is what folding the log gives, and nothing else.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
 
 from weft.engine.due import Due, Pending
+from weft.engine.families import Family, Portion, families
 from weft.engine.feedtables import described_feeds, load_feeds, table_name
-from weft.engine.finals import Reading, aggregate_columns, reading
+from weft.engine.finals import Reading, aggregate_columns
 from weft.engine.held import Held, Whole, best_source, held
 from weft.engine.ingest import FeedKey, Fold, described_key, feed_key, folds, spec
 from weft.engine.late import late_rows
@@ -20,7 +21,7 @@ from weft.engine.shape import shape
 from weft.engine.united import United
 from weft.engine.windows import Reach, Windows, due, needed_from, widest_gap
 from weft.kernels.columns import ColumnSpec
-from weft.kernels.state import FeedState
+from weft.kernels.state import Answered, FeedState
 from weft.log.bundle import Bundle
 from weft.log.ingest import IngestRecord
 from weft.log.snapshots import Snapshot
@@ -50,10 +51,7 @@ class StreamState:
     def _look_at_plan(self) -> None:
         """What follows from the plan, and is needed in every step."""
         self.shapes = {tap.query.name: shape(tap.query) for tap in self.plan.taps}
-        self._readings = {
-            first.query.name: [(tap, reading(self.plan, tap)) for tap in first.sets]
-            for first in self.plan.taps
-        }
+        self._families = families(self.plan, self.floors, self.shapes)
         self._held_for = {
             (tap.window, feed_key(self.plan.feeds[at]))
             for first in self.plan.taps
@@ -63,7 +61,7 @@ class StreamState:
 
     def __getstate__(self) -> dict[str, Any]:
         """Without what follows from the plan: the shapes of the answers are compiled."""
-        follows = ("shapes", "_readings", "_held_for")
+        follows = ("shapes", "_families", "_held_for")
         return {name: value for name, value in self.__dict__.items() if name not in follows}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -171,31 +169,30 @@ class StreamState:
     ) -> Iterator[Pending | United]:
         windows: dict[tuple[int, Any, Instant, bool], Windows] = {}
         gaps = {key: widest_gap(state.slices()) for key, state in self.feeds.items()}
-        for name, readings in self._readings.items():
-            floor, made = self.floors.get(name, BEGINNING), []
-            for tap, read in readings:
-                key = (tap.feed, tap.window, floor, tap.fills)
+        for family in self._families:
+            asked: list[tuple[Tap, Reading, Windows]] = []
+            for tap, read in family.sets:
+                key = (tap.feed, tap.window, family.floor, tap.fills)
                 if key not in windows:
-                    windows[key] = self._windows(tap, read, floor, reach, first, gaps[read.feed])
+                    windows[key] = self._windows(family, tap, read, reach, first, gaps[read.feed])
                 if len(windows[key]) and (answers is None or answers(self.plan.feeds[tap.feed])):
-                    made.append(self._aggregate(tap, read, windows[key]))
-            if made:
-                shape = self.shapes[name]
-                yield United(shape, tuple(made)) if shape.has_sets else made[0]
+                    asked.append((tap, read, windows[key]))
+            if asked:
+                yield from self._aggregate(family, asked)
 
     def closes(self, reach: Reach, first: Instant | None) -> bool:
         """Does `reach` close any window?"""
         return any(
-            len(self._windows(tap, read, self.floors.get(name, BEGINNING), reach, first))
-            for name, readings in self._readings.items()
-            for tap, read in readings
+            len(self._windows(family, tap, read, reach, first))
+            for family in self._families
+            for tap, read in family.sets
         )
 
     def _windows(
         self,
+        family: Family,
         tap: Tap,
         read: Reading,
-        floor: Instant,
         reach: Reach,
         first: Instant | None,
         gap: Duration | None = None,
@@ -208,19 +205,44 @@ class StreamState:
             window.offset,
             after=self.reach.upto(window.range),
             upto=reach.upto(window.range),
-            floor=floor,
+            floor=family.floor,
             every_from=first if tap.fills else None,
             gap=gap,
         )
 
-    def _aggregate(self, tap: Tap, read: Reading, windows: Windows) -> Pending:
+    def _aggregate(
+        self, family: Family, asked: Sequence[tuple[Tap, Reading, Windows]]
+    ) -> Iterator[Pending | United]:
+        """What is due of a family; that of all grouping sets together."""
+        parts = (part for tap, read, windows in asked for part in self._parts(family, tap, read, windows))
+        if family.shape.has_sets:
+            yield United(family.shape, family.everyone, tuple(parts))
+        else:
+            yield from parts
+
+    def _parts(self, family: Family, tap: Tap, read: Reading, windows: Windows) -> Iterator[Pending]:
         state = self.feeds[read.feed]
-        answered = state.answer(windows.starts, windows.ends, read.present, read.wanted, read.choice)
-        made, failed = aggregate_columns(read, self.feeds, windows, answered)
-        return Pending(self.shapes[tap.query.name], tap, windows, answered, state, made, failed)
+        for portions, answered in _answers(family, read, windows, state):
+            made, failed = aggregate_columns(read, self.feeds, windows, answered)
+            yield Pending(family.shape, portions, tap, windows, answered, state, made, failed)
 
     def expire(self) -> None:
         """Drop the cells that no window still to be answered holds."""
         for key, start in self._since().items():
             if start > BEGINNING:
                 self.feeds[key].expire(start)
+
+
+def _answers(
+    family: Family, read: Reading, windows: Windows, state: FeedState
+) -> Iterator[tuple[Sequence[Portion], Answered]]:
+    """What a feed holds of the windows of a family, and whose rows these are; some members at a time."""
+    said = list(family.members.values())
+    asked = (windows.starts, windows.ends, read.present, read.wanted)
+    if len(said) == 1:
+        yield family.everyone, state.answer(*asked, read.choice)
+        return
+    for place, answered, bounds in state.answer_each(*asked, family.choices):
+        ends = bounds.tolist()
+        mine = zip(said[place : place + len(ends) - 1], ends, ends[1:], strict=False)
+        yield [Portion(shapes, start, stop) for shapes, start, stop in mine if start < stop], answered

@@ -17,6 +17,7 @@ import numpy as np
 import pyarrow as pa
 
 from weft.engine.due import FAILED, Pending
+from weft.engine.families import Portion
 from weft.engine.shape import Shape
 from weft.engine.windows import Times
 from weft.kernels.arrow import arrow_type
@@ -25,9 +26,10 @@ from weft.plan.groupsets import GROUPING_ID
 
 @dataclass(frozen=True, slots=True)
 class United:
-    """The aggregates of one query's due windows, by each of its grouping sets."""
+    """The aggregates of due windows, by each grouping set of the queries that say the same."""
 
     shape: Shape
+    portions: Sequence[Portion]
     parts: tuple[Pending, ...]  # of each set that has any
 
     def needed(self) -> pa.Table:
@@ -51,13 +53,13 @@ class United:
         ends = [part.windows.ends[part.answered.window] for part in self.parts]
         return _by_window(whole, np.concatenate(ends))
 
-    def count_windows(self) -> int:
+    def count_windows(self) -> Sequence[int]:
         """How many windows hold a group: those of any set do of all."""
-        return max(part.count_windows() for part in self.parts)
+        return [max(count for part in self.parts for count in part.count_windows())]
 
-    def ends(self) -> Times:
+    def ends(self, portion: Portion) -> Times:
         """The ends of these windows."""
-        found: Times = np.unique(np.concatenate([part.ends() for part in self.parts]))
+        found: Times = np.unique(np.concatenate([part.ends(portion) for part in self.parts]))
         return found
 
     def _table(self, names: Collection[str] | None) -> pa.Table:

@@ -47,7 +47,7 @@ class ChosenRows:
 
 def chosen_rows(selection: Selection, chosen: Chosen) -> ChosenRows:
     """The rows of the groups chosen."""
-    rows, which = _rows_of(selection, chosen)
+    rows, which = rows_of(selection, chosen)
     families = len(chosen.first)
     key = selection.window[rows] * families + chosen.family[which]
     if len(chosen.ids) > 1 and bool((key[1:] < key[:-1]).any()):
@@ -59,7 +59,7 @@ def chosen_rows(selection: Selection, chosen: Chosen) -> ChosenRows:
     return ChosenRows(rows, runs, rows[runs], chosen.family[which[runs]])
 
 
-def _rows_of(selection: Selection, chosen: Chosen) -> tuple[Ints, Ints]:
+def rows_of(selection: Selection, chosen: Chosen) -> tuple[Ints, Ints]:
     """The rows of the groups chosen, and for each the place of its group among them."""
     count = len(chosen.ids)
     if selection.full:

@@ -10,7 +10,7 @@ A cache: the same cells folded in any order and any number of pieces give the sa
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -20,10 +20,11 @@ import pyarrow as pa
 from weft.errors import Bug
 from weft.kernels.arrow import TIME, array_of, arrow_type, whole
 from weft.kernels.cells import NOWHERE, Cells, Selection, Store, nothing
-from weft.kernels.choosing import Chooser, chosen_rows
+from weft.kernels.choosing import Chooser, ChosenRows, chosen_rows
 from weft.kernels.columns import Codes, ColumnSpec, Layout, Parts, Values, is_coded, layout, lift
 from weft.kernels.combine import KINDS, SUM, Arrays, Ints, Kind, combine_runs, distinct
 from weft.kernels.dense import Dense
+from weft.kernels.families import picked_rows
 from weft.kernels.groups import GroupIndex
 from weft.kernels.orders import Recode
 from weft.kernels.picks import Choice
@@ -199,8 +200,31 @@ class FeedState:
     ) -> Answered:
         chosen = self._chooser.choose(choice, self.groups)
         rows = chosen_rows(selection, chosen)
-        window, group = selection.window[rows.at], chosen.first[rows.family]
-        plan = self._read_plan(wanted)
+        return self._answer_rows(selection, wanted, rows, chosen.first[rows.family])
+
+    def answer_each(
+        self,
+        starts: Ints,
+        ends: Ints,
+        present: ColumnSpec,
+        wanted: Sequence[ColumnSpec],
+        choices: Sequence[Choice],
+    ) -> Iterator[tuple[int, Answered, Ints]]:
+        """The same for many choices, some at a time, the rows of one after those of the other.
+
+        Gives the place of the first of them, their rows, and where the rows of each begin and end.
+        """
+        selection = self._select(np.asarray(starts, np.int64), np.asarray(ends, np.int64), present)
+        if len(selection.window):
+            chosen = [self._chooser.choose(choice, self.groups) for choice in choices]
+            for made in picked_rows(selection, chosen):
+                answered = self._answer_rows(selection, tuple(wanted), made.rows, made.group)
+                yield made.place, answered, made.bounds
+
+    def _answer_rows(
+        self, selection: Selection, wanted: tuple[ColumnSpec, ...], rows: ChosenRows, group: Ints
+    ) -> Answered:
+        window, plan = selection.window[rows.at], self._read_plan(wanted)
         values: dict[ColumnSpec, Values] = {spec: _absent(spec, len(window)) for spec in plan.absent}
         for kind, comps, places in plan.reads:
             arrays = kind.empty((len(comps), 0))

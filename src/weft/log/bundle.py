@@ -7,6 +7,10 @@ Long columns that several tables have in common, parts of the same memory, are w
 their own:
 
     [ window_end ][ a without it ][ b without it ]           index: a -> (...), its column 1 is at (...)
+
+And tables that are rows of one are written as that one:
+
+    [ rows of a, of b, of c ]                                index: a -> (...), of it rows 0 to 2
 """
 
 from __future__ import annotations
@@ -45,6 +49,7 @@ class Slot:
     checksum: str
     file: int = 0  # its place in a list of files
     common: tuple[Common, ...] = ()
+    part: Part | None = None  # only these of its rows
 
     def moved(self, files: int) -> Slot:
         """The same in a list with so many files before it."""
@@ -52,14 +57,42 @@ class Slot:
 
     def to_json(self) -> list[Any]:
         body: list[Any] = [self.offset, self.length, self.rows, self.checksum, self.file]
-        return [*body, [[*column, slot.to_json()] for *column, slot in self.common]] if self.common else body
+        if self.common or self.part is not None:
+            body.append([[*column, slot.to_json()] for *column, slot in self.common])
+        return body if self.part is None else [*body, self.part.to_json()]
 
     @classmethod
     def from_json(cls, body: Sequence[Any]) -> Slot:
         common = body[5] if len(body) > 5 else ()
         columns = tuple((place, name, first, cls.from_json(slot)) for place, name, first, slot in common)
+        part = Part.from_json(body[6]) if len(body) > 6 else None
         offset, length, rows, checksum, file = body[:5]
-        return cls(offset, length, rows, checksum, file, columns)
+        return cls(offset, length, rows, checksum, file, columns, part)
+
+    def count(self) -> int:
+        """How many rows it stands for."""
+        return self.rows if self.part is None else self.part.rows
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Rows of a table that are a table of their own; `names` are those of its columns if they are others."""
+
+    first: int
+    rows: int
+    names: tuple[str, ...] = ()
+
+    def of(self, table: Any) -> Any:
+        rows = table.slice(self.first, self.rows)
+        return rows.rename_columns(list(self.names)) if self.names else rows
+
+    def to_json(self) -> list[Any]:
+        return [self.first, self.rows, list(self.names)] if self.names else [self.first, self.rows]
+
+    @classmethod
+    def from_json(cls, body: Sequence[Any]) -> Part:
+        first, rows, *names = body
+        return cls(first, rows, tuple(*names))
 
 
 Common = tuple[int, str, int, Slot]  # a column: place and name in its table, first row, where it lies
@@ -86,7 +119,7 @@ class Bundle:
         return Bundle(self.files, {name(old): pieces for old, pieces in self.tables.items()})
 
     def rows(self, name: str) -> int:
-        return sum(slot.rows for slot in self.tables[name])
+        return sum(slot.count() for slot in self.tables[name])
 
     def load(self, directory: AnyPath, name: str, known: KnownColumns | None = None) -> Any:
         """One table, each of its pieces checked against its length and checksum."""
@@ -141,7 +174,9 @@ class BundleWriter:
         self._file: NewFile | None = None
         self._layout = _Layout()
         self._index: dict[str, Pieces] = {}
-        self._spans: dict[str, Sequence[Span | None]] = {}  # of what is held
+        self._waiting: dict[str, Any] = {}  # what is held, as it is to be written
+        self._parts: dict[str, Mapping[str, Part]] = {}  # of one that waits: by the name it waits under
+        self._spans: dict[str, Sequence[Span | None]] = {}  # of what is waiting
         self._memory: set[Memory] = set()  # of what is held
         self._size = 0
 
@@ -152,9 +187,29 @@ class BundleWriter:
         if self._file is not None:
             self._file.close() if kind is None else self._file.give_up()
 
+    @property
+    def has_parts(self) -> bool:
+        """Is anything held that is best written by this writer?"""
+        return bool(self._parts)
+
+    def add_parts(self, table: Any, parts: Mapping[str, Part]) -> None:
+        """Tables that are rows of this one, by name."""
+        if len(parts) <= 1:
+            for name, part in parts.items():
+                self.add(name, part.of(table))
+            return
+        first = next(iter(parts))
+        self._parts[first] = parts
+        self.held |= {name: part.of(table) for name, part in parts.items()}
+        self._wait(first, table)
+
     def add(self, name: str, table: Any) -> None:
         """One more table."""
         self.held[name] = table
+        self._wait(name, table)
+
+    def _wait(self, name: str, table: Any) -> None:
+        self._waiting[name] = table
         self._spans[name] = spans(table)
         self._size += new_bytes(table, self._spans[name], self._memory)
         if self._size >= PIECE_BYTES:
@@ -166,18 +221,26 @@ class BundleWriter:
             return
         if self._file is None:
             self._file = NewFile(self._path, self._point)
-        chunks, index = self._layout.add(self.held, self._spans)
+        chunks, index = self._layout.add(self._waiting, self._spans)
         keep = self.kept_bytes + self._size <= self._keep
         self._file.put(chunks, cached=not keep)
-        self._index |= {name: (slot,) for name, slot in index.items()}
+        for name, slot in index.items():
+            parts = self._parts.get(name)
+            self._index |= {name: (slot,)} if parts is None else _parted(slot, parts)
         if keep:
             self.kept |= self.held
             self.kept_bytes += self._size
-        self.held, self._spans, self._memory, self._size = {}, {}, set(), 0
+        self.held, self._waiting, self._parts = {}, {}, {}
+        self._spans, self._memory, self._size = {}, set(), 0
 
     def bundle(self) -> Bundle:
         """What is written, if anything is."""
         return Bundle((self._path.name,), self._index) if self._index else Bundle()
+
+
+def _parted(slot: Slot, parts: Mapping[str, Part]) -> dict[str, Pieces]:
+    """Where parts of a table lie."""
+    return {name: (replace(slot, part=part),) for name, part in parts.items()}
 
 
 class _Layout:
@@ -254,7 +317,7 @@ def _shrinks(table: Any) -> bool:
 
 
 class KnownColumns:
-    """Columns that tables have in common, kept for whoever reads one table after the other."""
+    """Columns, and rows, that tables have in common: kept for whoever reads one table after the other."""
 
     def __init__(self) -> None:
         self._columns: dict[tuple[AnyPath, int], Any] = {}  # by file and offset, the last read at the end
@@ -262,24 +325,24 @@ class KnownColumns:
         self._lock = threading.Lock()
 
     def find(self, path: AnyPath, slot: Slot) -> Any:
-        """The column that lies there."""
+        """The columns that lie there."""
         with self._lock:
-            column = self._columns.pop((path, slot.offset), None)
-            if column is None:
-                column = _unpack_stream(path, slot).column(0)
-                self._nbytes += column.nbytes
-            self._columns[path, slot.offset] = column
+            columns = self._columns.pop((path, slot.offset), None)
+            if columns is None:
+                columns = _unpack_stream(path, slot)
+                self._nbytes += columns.nbytes
+            self._columns[path, slot.offset] = columns
             while self._nbytes > _KNOWN_BYTES and len(self._columns) > 1:
                 self._nbytes -= self._columns.pop(next(iter(self._columns))).nbytes
-            return column
+            return columns
 
 
 def _unpack(path: AnyPath, slot: Slot, known: KnownColumns) -> Any:
     """One table of a file, checked against its index entry."""
-    table = _unpack_stream(path, slot)
+    table = _unpack_stream(path, slot) if slot.part is None else known.find(path, slot)
     for place, name, first, where in slot.common:
-        table = table.add_column(place, name, known.find(path, where).slice(first, slot.rows))
-    return table
+        table = table.add_column(place, name, known.find(path, where).column(0).slice(first, slot.rows))
+    return table if slot.part is None else slot.part.of(table)
 
 
 def _unpack_stream(path: AnyPath, slot: Slot) -> Any:
