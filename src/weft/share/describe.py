@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from weft.share.nodes import Feed, SharedPlan, StreamPlan, Tap
+from weft.share.same import same_as
 from weft.share.show import partials_of, show_picks, show_sets
 
 
@@ -22,7 +23,7 @@ def describe(plan: SharedPlan) -> dict[str, Any]:
 
 
 def _stream(plan: StreamPlan) -> dict[str, Any]:
-    edges = plan.edges
+    edges, same = plan.edges, same_as(plan)
     return {
         "stream": plan.stream.name,
         "edges": {
@@ -33,7 +34,7 @@ def _stream(plan: StreamPlan) -> dict[str, Any]:
             "reason": edges.reason,
         },
         "feeds": [_feed(at, feed) for at, feed in enumerate(plan.feeds)],
-        "queries": [_query(plan, tap) for tap in plan.taps],
+        "queries": [_query(plan, tap) | {"same_as": same.get(tap.query.name)} for tap in plan.taps],
         "standing": [
             {"query": filter_.query.name, "where": None if filter_.where is None else filter_.where.sql}
             for filter_ in plan.standing

@@ -22,8 +22,8 @@ def asked(tap: Tap) -> Asked:
     taken = parts(tap.query)
     top = None if taken.top is None else (taken.top.order, taken.top.limit)
     items = tuple((item.expr, item.type) for item in taken.items)
-    read = (tap.window, tap.feed, tap.present, tap.keys, tap.finals, tap.query.emit_empty)
-    return (*read, taken.having, top, items)
+    read = tuple((each.feed, each.present, each.keys, each.finals) for each in tap.sets)
+    return (tap.window, read, tap.query.emit_empty, taken.having, top, items)
 
 
 def same_as(plan: StreamPlan) -> dict[str, str]:

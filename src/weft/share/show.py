@@ -12,6 +12,7 @@ from weft.lang.dialect import Weft
 from weft.lang.statements import Expr, WindowSpec
 from weft.share.nodes import Feed, Final, Partial, SharedPlan, Standing, StreamPlan, Tap
 from weft.share.parts import parts
+from weft.share.same import same_as
 from weft.share.slicing import overlap
 from weft.times import show_duration
 
@@ -65,7 +66,8 @@ def _show_stream(plan: StreamPlan) -> str:
         lines += ["", "  windows come out of slices by"]
         lines += _table(_method_rows(plan), indent=4)
         lines += ["", "  queries"]
-        lines += _table([_tap_row(plan, tap) for tap in plan.taps], indent=4)
+        same = same_as(plan)
+        lines += _table([_tap_row(plan, tap, same.get(tap.query.name)) for tap in plan.taps], indent=4)
     if plan.standing:
         lines += ["", "  standing filters, answered with the batch that brings the row"]
         lines += _table([(s.query.name, _where(s.where) or "every row") for s in plan.standing], indent=4)
@@ -148,8 +150,10 @@ def _method_rows(plan: StreamPlan) -> list[tuple[str, ...]]:
     ]
 
 
-def _tap_row(plan: StreamPlan, tap: Tap) -> tuple[str, ...]:
+def _tap_row(plan: StreamPlan, tap: Tap, same: str | None) -> tuple[str, ...]:
     where = plan.feeds[tap.feed].partials[tap.present].where
+    if same is not None:
+        return tap.query.name, show_window(tap.window), f"f{tap.feed}", f"same as {same}", ""
     return (
         tap.query.name,
         show_window(tap.window),
@@ -220,6 +224,8 @@ def _show_tap(plan: StreamPlan, tap: Tap) -> str:
     lines += _table(rows, indent=4)
     if tap.picks:
         lines.append(f"  {_picks(plan, tap)}: by keys of the feed, so that no row is asked for it")
+    if (same := same_as(plan).get(tap.query.name)) is not None:
+        lines.append(f"  same as {same}: answered once for both")
     lines.append("  finals")
     lines += _table([(f.name, f.function, f.method, METHODS[f.method]) for f in tap.finals], indent=4)
     return "\n".join(lines)

@@ -21,7 +21,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         kinds = {"together": (0, "here", WHOLE), "buckets": (3, "here", WHOLE)}
         if metafunc.module.__name__.endswith("test_restarts"):
             kinds["elsewhere"] = (3, "bucket", PIECES)
-        if metafunc.module.__name__.endswith("test_step"):
+        if metafunc.module.__name__.endswith(("test_step", "test_families")):
             kinds["pieces"] = (0, "here", PIECES)
         metafunc.parametrize("placement", kinds.values(), ids=kinds, indirect=True)
 

@@ -30,12 +30,13 @@ from tests.unit.kernels.model import (
     parts,
 )
 from weft.errors import Bug
+from weft.kernels import families
 from weft.kernels.choosing import holds
 from weft.kernels.columns import ColumnSpec
 from weft.kernels.dense import Dense
 from weft.kernels.picks import Choice, OneOf
 from weft.kernels.sparse import Sparse
-from weft.kernels.state import FeedState
+from weft.kernels.state import Answered, FeedState
 
 KEY_TYPES = (pa.string(), pa.float64())
 
@@ -239,6 +240,47 @@ def test_chosen_groups_answer_as_if_only_their_rows_had_come(
     model.check(PRESENT, *windows(5, 2), Choice((), seen))
     model.expire(2 * GRAIN)
     model.check(PRESENT, *windows(5, 2), Choice((OneOf(0, values),), seen))
+
+
+@pytest.mark.parametrize("kind", STATES)
+@settings(max_examples=20, deadline=None, report_multiple_bugs=False)
+@given(
+    folded=st.lists(batches, min_size=1, max_size=3),
+    picks=st.lists(TEXT_PICKS, min_size=2, max_size=5),
+    seen=st.sampled_from([(), (0,), (1,), (0, 1)]),
+    most=st.sampled_from([1, 10, 1 << 19]),
+)
+def test_choices_answered_together_are_those_answered_one_by_one(
+    kind: str, folded: list[list[Row]], picks: list[tuple[str, ...]], seen: tuple[int, ...], most: int
+) -> None:
+    model = Model(STATES[kind](2))
+    for batch in folded:
+        model.fold(batch, len(CASES))
+    choices = [Choice((OneOf(0, values),), seen) for values in picks]
+    starts, ends = windows(4, 1)
+    specs = [case.spec for case in CASES]
+    alone = [model.state.answer(starts, ends, PRESENT.spec, specs, choice) for choice in choices]
+    found: dict[int, Answered] = {}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(families, "_AT_ONCE", most)
+        for place, made, bounds in model.state.answer_each(starts, ends, PRESENT.spec, specs, choices):
+            found |= {place + at: cut(made, bounds[at], bounds[at + 1]) for at in range(len(bounds) - 1)}
+    for at, expected in enumerate(alone):
+        mine = found.get(at)
+        assert (mine is None) == (len(found) == 0)
+        if mine is not None:
+            assert mine.window.tolist() == expected.window.tolist()
+            assert mine.group.tolist() == expected.group.tolist()
+            for case in CASES:
+                one, other = mine.values[case.spec], expected.values[case.spec]
+                assert repr(lowered(case, one)) == repr(lowered(case, other))
+
+
+def cut(answered: Answered, start: int, stop: int) -> Answered:
+    values = {
+        spec: tuple(value[start:stop] for value in columns) for spec, columns in answered.values.items()
+    }
+    return Answered(answered.window[start:stop], answered.group[start:stop], values)
 
 
 def test_a_null_is_never_picked() -> None:
