@@ -1,7 +1,7 @@
-"""SELECTs that differ in their windows alone, as most of a thousand queries do, are read once.
+"""SELECTs that differ in windows and constants alone, as most of a thousand queries do, are read once.
 
-    SELECT symbol, SUM(qty) FROM trades [RANGE 5 MINUTES SLIDE 1 MINUTE] GROUP BY symbol     read
-    SELECT symbol, SUM(qty) FROM trades [RANGE 1 HOUR] GROUP BY symbol                       its window only
+    SELECT symbol, SUM(qty) FROM trades [RANGE 5 MINUTES] WHERE venue = 'X' GROUP BY symbol    read
+    SELECT symbol, SUM(qty) FROM trades [RANGE 1 HOUR] WHERE venue = 'Y' GROUP BY symbol       1 HOUR and 'Y'
 
 What the second says is known from the first. Where its expressions stand is not; whoever asks for that, to
 tell what is wrong with one, has it read after all.
@@ -10,44 +10,71 @@ tell what is wrong with one, has it read after all.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import cached_property, partial
 
 from sqlglot.tokenizer_core import Token, TokenType
 
+from weft.lang.compared import Kind, compared, constant_of, kind_of
 from weft.lang.cursor import Cursor
+from weft.lang.patterns import Filled, Pattern, pattern_of
 from weft.lang.select import select
 from weft.lang.statements import Expr, Item, LaterExpr, OrderKey, Select, Source
 from weft.lang.text import Text
 from weft.lang.tokens import outside
 from weft.lang.windows import window
 
-_What = tuple[bool, tuple[tuple[TokenType, str], ...]]  # whether it has a window, and its tokens without it
+# Whether it has a window, its tokens without it and without constants, and the kinds of those.
+_What = tuple[bool, tuple[tuple[TokenType, str], ...], tuple[Kind, ...]]
+
+
+@dataclass(frozen=True, slots=True)
+class _First:
+    """A SELECT that was read, and the pattern of its WHERE if that has constants."""
+
+    select: Select
+    where: Pattern | None
 
 
 class Alike:
     """The SELECTs of one program."""
 
     def __init__(self) -> None:
-        self._first: dict[_What, Select] = {}
+        self._first: dict[_What, _First] = {}
 
     def select(self, text: Text, tokens: list[Token]) -> Select:
         """The SELECT that these tokens are."""
         start, stop = _window_of(tokens)
-        others = (*tokens[:start], *tokens[stop:])
-        what = (start < stop, tuple((token.token_type, token.text) for token in others))
+        found = {at: (kind_of(tokens[at]), constant_of(tokens[at])) for at in compared(tokens)}
+        texts = tuple(
+            (token.token_type, "" if at in found else token.text)
+            for at, token in enumerate(tokens)
+            if not start <= at < stop
+        )
+        what = (start < stop, texts, tuple(kind for kind, _ in found.values()))
         first = self._first.get(what)
         if first is None:
-            self._first[what] = made = select(text, tokens)
+            made = select(text, tokens)
+            places = [text.place_of(tokens[at]) for at in found]
+            self._first[what] = _First(made, pattern_of(made.where, places) if found else None)
             return made
+        if first.where is None and found:  # the constants could not be told apart
+            return select(text, tokens)
         cursor = Cursor(text, tokens)
         cursor.index = start
         source = Source(
-            first.source.stream,
+            first.select.source.stream,
             window(cursor) if start < stop else None,
-            first.source.alias,
+            first.select.source.alias,
             text.place_of(tokens[_after_from(tokens)]),
         )
-        return _Later(text, tokens).like(first, source)
+        later = _Later(text, tokens)
+        if first.where is None:
+            return later.like(first.select, source, None)
+        where = first.where.fill(
+            [one for _, one in found.values()], lambda: later.where.place, lambda: later.where.tree
+        )
+        return later.like(first.select, source, where)
 
 
 class _Later:
@@ -60,15 +87,20 @@ class _Later:
     def read(self) -> Select:
         return select(self._text, self._tokens)
 
-    def like(self, first: Select, source: Source) -> Select:
-        """What `first` says, from this source."""
+    @property
+    def where(self) -> Expr:
+        assert self.read.where is not None
+        return self.read.where
+
+    def like(self, first: Select, source: Source, where: Filled | None) -> Select:
+        """What `first` says, from this source, and where this holds if it is another condition."""
         return Select(
             items=tuple(
                 Item(self._expr(item.expr, partial(self._item, at)), item.alias)
                 for at, item in enumerate(first.items)
             ),
             source=source,
-            where=self._expr(first.where, lambda: self.read.where) if first.where else None,
+            where=where or (self._expr(first.where, lambda: self.read.where) if first.where else None),
             group_by=tuple(
                 self._expr(key, partial(self._group_key, at)) for at, key in enumerate(first.group_by)
             ),

@@ -38,7 +38,7 @@ from weft.log.owner import Ownership, RemoteOwnership, now, take
 from weft.log.paths import AnyPath, locate
 from weft.log.remote import RemotePath
 
-FORMAT = 4
+FORMAT = 5
 
 
 class Home:

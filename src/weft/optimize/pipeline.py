@@ -6,6 +6,8 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from weft.errors import Bug, WeftError
+from weft.lang.patterns import Filled
+from weft.optimize.patterns import Optimized, filled_in, optimized
 from weft.optimize.rules.drop_true_filter import drop_true_filter
 from weft.optimize.rules.fold_constants import fold_constants
 from weft.optimize.rules.merge_filters import merge_filters
@@ -43,19 +45,30 @@ _MOST_ROUNDS = 20
 
 
 def optimize_program(program: Program) -> Program:
-    """The program with every query optimized; those that differ in their windows alone, once.
+    """The program with every query optimized; those that differ in their windows and constants alone, once.
 
-    For no rule looks at how long a window is.
+    For no rule looks at how long a window is, and hardly one at a constant.
     """
-    known: dict[tuple[object, ...], Plan] = {}
-    found = []
-    for query in program.queries:
-        parts = _parts(query.plan)
-        if parts not in known:
-            known[parts] = optimize_plan(query.plan)
-        window = next((node.window for node in walk(query.plan) if isinstance(node, Window)), None)
-        found.append(replace(query, plan=known[parts] if window is None else over(known[parts], window)))
-    return replace(program, queries=tuple(found))
+    known: dict[tuple[object, ...], Plan | Optimized | None] = {}
+    return replace(
+        program, queries=tuple(replace(query, plan=_known(query.plan, known)) for query in program.queries)
+    )
+
+
+def _known(plan: Plan, known: dict[tuple[object, ...], Plan | Optimized | None]) -> Plan:
+    parts, where = _parts(plan), filled_in(plan)
+    if parts not in known:
+        known[parts] = optimize_plan(plan) if where is None else optimized(plan, where, optimize_plan)
+    match known[parts]:
+        case None:
+            made = optimize_plan(plan)
+        case Optimized() as found:
+            assert where is not None
+            made = found.fill(where)
+        case found:
+            made = found
+    window = next((node.window for node in walk(plan) if isinstance(node, Window)), None)
+    return made if window is None else over(made, window)
 
 
 def optimize(query: Query) -> Query:
@@ -64,13 +77,17 @@ def optimize(query: Query) -> Query:
 
 
 def _parts(plan: Plan) -> tuple[object, ...]:
-    """What tells a plan from others that are alive, its window aside: the objects that it is made of."""
+    """What tells a plan from others that are alive, window and constants aside: the objects it is made of."""
     found: list[object] = []
     for node in walk(plan):
         found.append(type(node))
         if not isinstance(node, Window):
-            found += [id(getattr(node, name)) for name in node.__slots__ if name not in ("source", "place")]
+            found += [_id(getattr(node, name)) for name in node.__slots__ if name not in ("source", "place")]
     return tuple(found)
+
+
+def _id(part: object) -> int:
+    return id(part.pattern if isinstance(part, Filled) else part)
 
 
 def optimize_plan(plan: Plan, rules: tuple[Rule, ...] = RULES) -> Plan:

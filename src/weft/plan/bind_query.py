@@ -9,12 +9,13 @@ The second is what the text says; the optimizer moves the filter below the windo
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
 from weft.errors import QueryError
 from weft.lang.expressions import place_of
+from weft.lang.patterns import Filled, Pattern, literals
 from weft.lang.statements import CreateQuery, Expr, Select
 from weft.plan.bind_aggregate import bind_aggregate
 from weft.plan.functions import is_aggregate
@@ -23,29 +24,76 @@ from weft.plan.nodes import Filter, Named, Plan, Project, Query, Scan, Stream
 from weft.plan.problems import Problems, raise_all
 from weft.plan.rows import Rows, refuse_aggregates
 from weft.plan.scope import Scope, resolve
-from weft.plan.tree import over
+from weft.plan.tree import over, rewrite_up, walk
 from weft.plan.windowcalls import refuse_window_calls
 
-Known = dict[tuple[Select, bool, bool], Plan]  # what is selected, from a window or not, EMIT EMPTY
+
+@dataclass(slots=True)
+class Before:
+    """The plan of a query, and the pattern of its WHERE once another has other constants there."""
+
+    plan: Plan
+    where: Pattern | None = None
+
+
+Known = dict[tuple[Select, bool, bool], Before]  # what is selected, from a window or not, EMIT EMPTY
 
 
 def bind_query(statement: CreateQuery, stream: Stream, told: Mapping[str, str], known: Known) -> Query:
     """The query over its stream; raises all that is wrong with it.
 
-    `known` are plans of queries over the same stream: of many queries most differ in their windows alone.
+    `known` are plans of queries over the same stream: of many queries most differ in their windows and
+    constants alone.
     """
-    select, window = statement.select, statement.select.source.window
-    without = replace(select, source=replace(select.source, window=None))
-    what = (without, window is not None, statement.emit_empty)
-    plan = known.get(what)
-    if plan is None:
-        plan = known[what] = _bind_plan(statement, stream, told)
-    elif window is not None:
-        plan = over(plan, window)
     return Query(
-        statement.name, plan, statement.sink, statement.emit_empty, statement.fail_on_error, statement.retain,
-        statement,
+        statement.name, _plan(statement, stream, told, known), statement.sink, statement.emit_empty,
+        statement.fail_on_error, statement.retain, statement,
     )  # fmt: skip
+
+
+def _plan(statement: CreateQuery, stream: Stream, told: Mapping[str, str], known: Known) -> Plan:
+    select, window = statement.select, statement.select.source.window
+    filled = _filled(select.where, stream)
+    where = select.where if filled is None else filled.pattern.like
+    without = replace(select, source=replace(select.source, window=None), where=where)
+    what = (without, window is not None, statement.emit_empty)
+    before = known.get(what)
+    plan = None if before is None else before.plan if filled is None else _fill(before, filled)
+    if plan is None:
+        plan = _bind_plan(statement, stream, told)
+        known.setdefault(what, Before(plan))
+        return plan
+    return plan if window is None else over(plan, window)
+
+
+def _filled(where: Expr | None, stream: Stream) -> Filled | None:
+    """The condition, if it is of a pattern, and sound whatever its constants are.
+
+    A string that is compared with anything but a string is converted, or not, by what it says.
+    """
+    if not isinstance(where, Filled):
+        return None
+    types = {column.name.lower(): column.type for column in stream.columns}
+    operands = zip(where.pattern.operands(), where.constants, strict=True)
+    is_sound = all(not one.is_string or types.get(other.name.lower()) == "string" for other, one in operands)
+    return where if is_sound else None
+
+
+def _fill(before: Before, where: Filled) -> Plan | None:
+    """The plan of one before with other constants in WHERE; None: it does not have them as they stand."""
+    bound = next((node for node in walk(before.plan) if isinstance(node, Filter)), None)
+    if bound is None:
+        return None
+    if before.where is None:
+        if _texts(bound.predicate) != _texts(where.pattern.like):
+            return None
+        before.where = Pattern(bound.predicate, where.pattern.places)
+    predicate = before.where.fill(where.constants, lambda: where.place)
+    return rewrite_up(before.plan, lambda node: replace(node, predicate=predicate) if node is bound else node)
+
+
+def _texts(source: Expr) -> list[str]:
+    return [one.this for one in literals(source.tree)]
 
 
 def _bind_plan(statement: CreateQuery, stream: Stream, told: Mapping[str, str]) -> Plan:

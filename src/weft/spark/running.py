@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from pyspark.sql import SparkSession
 
-from weft.collecting import uncollected
+from weft.collecting import may_go, stays, uncollected
 from weft.engine.delivery import Delivery
 from weft.engine.epochs import Texts
 from weft.engine.placement import AUTO
@@ -85,6 +85,7 @@ class Running:
         )
 
     def start(self) -> None:
+        stays()
         self.runner.start()
 
     def bind(self, statements: Statements) -> Program:
@@ -96,6 +97,8 @@ class Running:
         check_sinks(self.home, self.runtime.catalog, program, self.runtime.texts)
         self.runtime.change(program)
         self.program = program
+        may_go()
+        stays()
         with self._reporting:
             self.outlets.open_running()
             self.outlets.end_gone(self.runtime.step_number)
@@ -108,6 +111,7 @@ class Running:
         self.runner.stop()
         self.placement.close()
         self.home.close()
+        may_go()
 
     def status(self) -> Status:
         placed = self.placement.show(self.runtime)

@@ -12,6 +12,7 @@ from weft.errors import Errors
 from weft.lang import parse
 from weft.lang.alike import Alike
 from weft.lang.parse import parse_program
+from weft.lang.patterns import Filled
 from weft.lang.select import select
 from weft.lang.statements import CreateQuery, Expr, LaterExpr
 from weft.plan.bind import bind_program
@@ -36,7 +37,7 @@ def test_they_are_what_they_would_be_if_they_were_read(monkeypatch: pytest.Monke
     monkeypatch.setattr(Alike, "select", lambda _, text, tokens: select(text, tokens))
     read = parse_program(TEXT)
     assert known == read
-    assert sum(isinstance(found, LaterExpr) for one in known for found in expressions(one)) == 30
+    assert sum(isinstance(found, LaterExpr | Filled) for one in known for found in expressions(one)) == 30
     for one, other in zip(known, read, strict=True):
         assert [told(found) for found in expressions(one)] == [told(found) for found in expressions(other)]
         assert places(one) == places(other)
