@@ -25,12 +25,11 @@ def uncollected() -> Iterator[None]:
 def stays() -> None:
     """All that is alive now is taken to stay: collections look at what comes after it only.
 
-    Each would look at the hundred thousand objects of a program again, once or twice in a step.
+    Each would look at the hundred thousand objects of a program again.
     """
-    gc.collect()
     gc.freeze()
 
 
 def may_go() -> None:
-    """What was taken to stay may be garbage from now on."""
+    """What was taken to stay may be garbage by now: collections look at it again."""
     gc.unfreeze()

@@ -9,6 +9,7 @@ from typing import Any
 import pyarrow as pa
 from hypothesis import strategies as st
 
+from tests.properties.equals import rewritten
 from tests.properties.expressions import (
     KEYS,
     aggregate,
@@ -64,10 +65,12 @@ def scenario(
     name: str = "found by hypothesis",
     picking: float = 0.0,
     sets: float = 0.0,
+    equals: int = 0,
 ) -> Scenario:
     """`picking`: such a part of the queries has a condition that groups can be picked by.
 
     `sets`: such a part of those that have group keys has grouping sets.
+    `equals`: so many more queries ask what one of the others asks, in other words.
     """
     at = pace(rng)
     columns = ", ".join(f"{column} {type.upper()}" for column, type in COLUMNS.items())
@@ -75,8 +78,9 @@ def scenario(
         f"CREATE STREAM {STREAM} ({columns}) TIMESTAMP BY at DELAY {at.delay} MICROSECONDS MAX AHEAD OFF "
         f"FROM parquet OPTIONS ('path' = 'rows')"
     )
-    made = tuple((f"q{number}", query(rng, at, picking, sets)) for number in range(queries))
-    return Scenario(name, declaration, made, tuple(batches(rng, at, rows)))
+    made = [(f"q{number}", query(rng, at, picking, sets)) for number in range(queries)]
+    made += [(f"e{number}", rewritten(rng, rng.choice(made[:queries])[1])) for number in range(equals)]
+    return Scenario(name, declaration, tuple(made), tuple(batches(rng, at, rows)))
 
 
 def query(rng: Random, at: Pace, picking: float, sets: float = 0.0) -> str:

@@ -11,8 +11,10 @@ import pyarrow as pa
 import pytest
 
 from tests.properties.programs import STREAM, Scenario, as_case, disagreements, run, scenario
+from weft.optimize.pipeline import optimize_program
 from weft.share import predicates, slicing
 from weft.share.build import build
+from weft.share.same import same_as
 from weft.spark.replay import Replay
 from weft.testing.compare import bounds, difference
 from weft.testing.harness import bound
@@ -74,6 +76,19 @@ def test_slices_that_are_combined_change_no_answer(
     monkeypatch.setattr(slicing, "FEWER", 0)
     made = scenario(Random(5000 + seed), 20, 80, f"found by seed {5000 + seed}, slices combined")
     assert any(stream.edges.combined for stream in build(bound(made.text)).streams)
+    with weft(spark, tmp_path) as adapter:
+        wrong = disagreements(made, run(made, adapter))
+    assert not wrong, as_case(made.only(*wrong)) + "\n".join(wrong.values())
+
+
+@pytest.mark.parametrize("seed", SEEDS[:3])
+def test_queries_that_ask_the_same_are_answered_as_each_asks(
+    seed: int, spark, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(predicates, "MANY", 1)
+    made = scenario(Random(5000 + seed), 10, 80, f"found by seed {5000 + seed}, said twice", 0.4, equals=12)
+    plan = build(optimize_program(bound(made.text)))
+    assert sum(len(same_as(stream)) for stream in plan.streams) > 5
     with weft(spark, tmp_path) as adapter:
         wrong = disagreements(made, run(made, adapter))
     assert not wrong, as_case(made.only(*wrong)) + "\n".join(wrong.values())

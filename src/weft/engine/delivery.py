@@ -22,7 +22,7 @@ from typing import Any, Protocol
 from weft.engine.filesinks import FileSink
 from weft.engine.positions import Positions
 from weft.errors import Bug, RunError, WeftError
-from weft.log.answers import AnswerLog
+from weft.log.answers import AnswerLog, AnswerRecord
 from weft.log.home import Home
 
 Write = Callable[[Any, int], None]  # the answers of one step, and its number
@@ -147,6 +147,23 @@ class _Entry:
         return self.until is not None and self.sink.position >= self.until
 
 
+class _News:
+    """What is new to sinks, looked up once for all that stand at the same step."""
+
+    def __init__(self, answers: AnswerLog) -> None:
+        self._answers = answers
+        self._next = answers.next
+        self._found: dict[int, list[AnswerRecord]] = {}
+
+    def after(self, position: int) -> list[AnswerRecord]:
+        """The records past a step, oldest first."""
+        if position + 1 >= self._next:
+            return []
+        if position not in self._found:
+            self._found[position] = self._answers.records(after=position)
+        return self._found[position]
+
+
 class Delivery:
     """All sinks of a program. One thread calls `run_once` again and again; any thread may call the rest."""
 
@@ -215,19 +232,20 @@ class Delivery:
         with self._lock:
             entries = [entry for entry in self._entries.values() if entry.is_active]
         now, last = self._clock(), self._answers.next - 1
+        news = _News(self._answers)
         for entry in entries:
             if flush or (now >= entry.retry_at and not entry.rests(now, last)):
-                self._attend(entry, len(entries), flush)
+                self._attend(entry, news, len(entries), flush)
         self._positions.save()
         self._answers.release(min((entry.sink.position for entry in entries), default=self._answers.next))
         self._bound_memory(entries)
 
-    def _attend(self, entry: _Entry, count: int, flush: bool) -> None:
+    def _attend(self, entry: _Entry, news: _News, count: int, flush: bool) -> None:
         share = FLUSH_BYTES / count
         with self._on_failure(entry):
             if entry.failing_since is not None:
                 entry.sink.tend(self._clock(), share, flush)  # no more rows into a sink that is still down
-            self._hand_over(entry)
+            self._hand_over(entry, news)
             if entry.has_ended:
                 entry.sink.roll()
             else:
@@ -236,10 +254,8 @@ class Delivery:
             state = "done" if entry.has_ended else "ok"
             entry.status = SinkStatus(entry.key, state, entry.sink.flushed, missed=_pairs(entry.sink.missed))
 
-    def _hand_over(self, entry: _Entry) -> None:
-        if entry.sink.position + 1 >= self._answers.next:
-            return
-        for record in self._answers.records(after=entry.sink.position):
+    def _hand_over(self, entry: _Entry, news: _News) -> None:
+        for record in news.after(entry.sink.position):
             if entry.until is not None and record.step > entry.until:
                 return
             entry.sink.add(record.step, self._answers.read(record, entry.key))

@@ -83,9 +83,9 @@ class Running:
             once=once,
             drain=drain,
         )
+        stays()
 
     def start(self) -> None:
-        stays()
         self.runner.start()
 
     def bind(self, statements: Statements) -> Program:

@@ -23,8 +23,8 @@ def number_aggregates(plan: Plan) -> Plan:
         SELECT SUM(qty), COUNT(*) ... GROUP BY venue, symbol    becomes    _k0 = symbol, _k1 = venue:
                                                                            _a0 = count(*), _a1 = sum(qty)
 
-    So what stands above is the same text in queries that say the same. Where ORDER BY is there the keys keep
-    their order: it is by them that ties are told apart.
+    So what stands above is the same text in queries that say the same. Keys keep their order where it tells ties
+    apart, with ORDER BY, and where grouping sets and their ids speak of it.
     """
     match plan:
         case Project():
@@ -35,8 +35,8 @@ def number_aggregates(plan: Plan) -> Plan:
 
 
 def _numbered(plan: Project, aggregate: Aggregate) -> Plan:
-    has_ties = isinstance(plan.source, Top)
-    keys = aggregate.keys if has_ties else tuple(sorted(aggregate.keys, key=lambda key: key.expr.sql))
+    is_ordered = isinstance(plan.source, Top) or bool(aggregate.sets)
+    keys = aggregate.keys if is_ordered else tuple(sorted(aggregate.keys, key=lambda key: key.expr.sql))
     calls = tuple(sorted(aggregate.aggregations, key=_text))
     distinct = list(dict.fromkeys(replace(call, name="") for call in calls))
     names = {key.name: f"_k{at}" for at, key in enumerate(keys)}
