@@ -168,7 +168,7 @@ class _Shaped:
             self._add(ANSWERS, item, shape.select(done, chosen), chosen.rows, named=True)
 
     def _add(
-        self, what: str, item: Pending, table: pa.Table, chosen: Rows | None = None, named: bool = False
+        self, what: str, item: Item, table: pa.Table, chosen: Rows | None = None, named: bool = False
     ) -> None:
         parts = parts_of(item, chosen, table.num_rows, named)
         self.out.add_parts(table, {what + name: part for name, part in parts.items()})

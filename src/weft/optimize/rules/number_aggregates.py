@@ -23,8 +23,8 @@ def number_aggregates(plan: Plan) -> Plan:
         SELECT SUM(qty), COUNT(*) ... GROUP BY venue, symbol    becomes    _k0 = symbol, _k1 = venue:
                                                                            _a0 = count(*), _a1 = sum(qty)
 
-    So what stands above is the same text in queries that say the same. Keys keep their order where it tells ties
-    apart, with ORDER BY, and where grouping sets and their ids speak of it.
+    So what stands above is the same text in queries that say the same. Keys keep their order where it tells
+    ties apart, with ORDER BY, and where grouping sets and their ids speak of it.
     """
     match plan:
         case Project():
