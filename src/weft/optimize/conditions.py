@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from datetime import datetime
 
 from sqlglot import exp
 
 from weft.lang.expressions import expr
 from weft.lang.statements import Expr
-from weft.plan.coercion import FRACTIONAL, is_integral, is_numeric, simple_name
+from weft.plan.coercion import FRACTIONAL, is_integral, is_numeric, time_literal
 from weft.plan.functions import call_of
 from weft.plan.nodes import Aggregate, Filter, Plan
 from weft.plan.tree import schema
@@ -77,7 +75,7 @@ def cannot_fail(tree: exp.Expr, types: Types) -> bool:
         case exp.Paren() | exp.Not():
             return cannot_fail(tree.this, types)
         case exp.Cast():
-            return is_time_literal(tree)
+            return time_literal(tree) is not None
         case exp.And() | exp.Or():
             return cannot_fail(tree.left, types) and cannot_fail(tree.right, types)
         case exp.Is():
@@ -104,20 +102,6 @@ def _is_total_call(tree: exp.Expr, types: Types) -> bool:
     if call is None or len(call.args) != 1 or not cannot_fail(call.args[0], types):
         return False
     return infer(call.args[0], types) in _TOTAL.get(call.name, ())
-
-
-def is_time_literal(tree: exp.Cast) -> bool:
-    """Is it `DATE '2026-01-31'` or `TIMESTAMP '2026-01-31 12:00:00'` (read as casts), and a real day?"""
-    if not isinstance(tree.this, exp.Literal) or simple_name(tree.to) not in ("date", "timestamp"):
-        return False
-    text = str(tree.this.this)
-    if not re.fullmatch(r"\d{4}-\d\d-\d\d( \d\d:\d\d:\d\d(\.\d{1,6})?)?", text):
-        return False
-    try:
-        datetime.fromisoformat(text)
-    except ValueError:
-        return False
-    return True
 
 
 def _compare_safely(parts: Sequence[exp.Expr], types: Types) -> bool:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from datetime import datetime
 from decimal import Decimal, InvalidOperation
 
 from sqlglot import exp
@@ -111,6 +112,19 @@ def number_text(tree: exp.Expr) -> str | None:
     if isinstance(tree, exp.Literal) and not tree.is_string:
         return str(tree.this)
     return None
+
+
+def time_literal(tree: exp.Cast) -> datetime | None:
+    """The day that `DATE '2026-01-31'` (read as a cast) writes, or the time that a TIMESTAMP does."""
+    if not isinstance(tree.this, exp.Literal) or simple_name(tree.to) not in ("date", "timestamp"):
+        return None
+    text = str(tree.this.this)
+    if not re.fullmatch(r"\d{4}-\d\d-\d\d( \d\d:\d\d:\d\d(\.\d{1,6})?)?", text):
+        return None
+    try:
+        return datetime.fromisoformat(text)
+    except ValueError:
+        return None
 
 
 def wider(left: Type | None, right: Type | None) -> Type | None:

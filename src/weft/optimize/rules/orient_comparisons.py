@@ -6,8 +6,8 @@ from sqlglot import exp
 
 from weft.lang.expressions import expr
 from weft.lang.statements import Expr
-from weft.optimize.conditions import Types, is_time_literal, on_conditions
-from weft.plan.coercion import number_text
+from weft.optimize.conditions import Types, on_conditions
+from weft.plan.coercion import number_text, time_literal
 from weft.plan.nodes import Plan
 
 _MIRRORED: dict[type[exp.Expr], type[exp.Expr]] = {
@@ -50,5 +50,5 @@ def _orient_node(node: exp.Expr) -> exp.Expr:
 
 def _is_constant(tree: exp.Expr) -> bool:
     if isinstance(tree, exp.Cast):
-        return is_time_literal(tree)
+        return time_literal(tree) is not None
     return isinstance(tree, exp.Literal | exp.Boolean) or number_text(tree) is not None
