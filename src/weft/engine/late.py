@@ -13,7 +13,7 @@ from weft.engine.ingest import FeedKey, feed_key, providers
 from weft.engine.windows import Reach, Times, late_slices
 from weft.kernels.arrow import whole
 from weft.kernels.choosing import holds
-from weft.kernels.picks import OneOf
+from weft.kernels.picks import Pick
 from weft.share.nodes import StreamPlan
 from weft.times import BEGINNING, Instant
 
@@ -57,7 +57,7 @@ class _Old:
         return bool(len(self._at))
 
     def rows(
-        self, key: FeedKey, present: str, picks: Sequence[OneOf]
+        self, key: FeedKey, present: str, picks: Sequence[Pick]
     ) -> Iterator[tuple[Times, npt.NDArray[np.int64]]]:
         """The slices of a feed, and how many rows each of its cells stands for, as far as they are picked."""
         for feed, partials in providers(self._described, key, {present}):

@@ -12,17 +12,18 @@ A thousand rules of one customer each so cost little more than one GROUP BY cust
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from weft.kernels.cells import Selection
-from weft.kernels.combine import Bools, Ints
+from weft.kernels.combine import Arrays, Bools, Ints, Kind
 from weft.kernels.groups import GroupIndex
-from weft.kernels.picks import Choice, OneOf
+from weft.kernels.picks import Choice, OneOf, Pick, Within
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +37,19 @@ class Chosen:
 
 
 @dataclass(frozen=True, slots=True)
+class Lanes:
+    """All groups, ordered by the keys that a query sees and then by a number that it picks by.
+
+    Those without the number are not among them.
+    """
+
+    ids: Ints
+    family: Ints  # of each
+    number: Ints  # of each
+    first: Ints  # of each family one group, whose keys stand for all
+
+
+@dataclass(frozen=True, slots=True)
 class ChosenRows:
     """Rows of a selection, ordered by window and family; those of one family in a window are a run."""
 
@@ -43,6 +57,23 @@ class ChosenRows:
     runs: Ints | None  # where runs begin; None: each row is one
     at: Ints  # of each run its first row
     family: Ints  # of each run
+
+
+Read = Callable[[Kind, Ints], Arrays]  # components [component, row] of some rows
+
+
+@dataclass(frozen=True, slots=True)
+class Combined:
+    """Groups that were chosen, combined where they are one for the query: one row for each in a window.
+
+    `full` and `made` are as in `Answered`, the latter of all that have the same rows.
+    """
+
+    window: Ints
+    group: Ints  # one of those combined
+    read: Read
+    full: int = 0
+    made: dict[str, Any] = field(default_factory=dict)
 
 
 def chosen_rows(selection: Selection, chosen: Chosen) -> ChosenRows:
@@ -88,14 +119,38 @@ def _by_group(selection: Selection) -> tuple[Ints, Ints]:
     return found
 
 
-def holds(picks: Sequence[OneOf], keys: Sequence[pa.Array]) -> Bools:
+def holds(picks: Sequence[Pick], keys: Sequence[pa.Array]) -> Bools:
     """For each row of keys: do all picks hold? A key that is null is never picked."""
     held = np.ones(len(keys[0]), bool)
     for pick in picks:
-        key = keys[pick.place]
-        picked = pc.is_in(key, value_set=pa.array(pick.values).cast(key.type), skip_nulls=True)
-        held &= picked.to_numpy(zero_copy_only=False)
+        held &= _picked(pick, keys[pick.place]).fill_null(False).to_numpy(zero_copy_only=False)
     return held
+
+
+def _picked(pick: Pick, key: pa.Array) -> pa.Array:
+    match pick:
+        case OneOf(values=values):
+            return pc.is_in(key, value_set=pa.array(values).cast(key.type), skip_nulls=True)
+        case Within(first=first, last=last):
+            return pc.and_(pc.greater_equal(key, first), pc.less_equal(key, last))
+
+
+def _families(ids: Ints, keys: Sequence[pa.Array], seen: Sequence[int]) -> tuple[Ints, Ints]:
+    """Of each group a number for its keys at `seen`, and for each number one of the groups that have it."""
+    family = GroupIndex(len(seen)).add([keys[place] for place in seen], len(ids))
+    first = np.zeros(int(family.max(initial=-1)) + 1, np.int64)
+    first[family[::-1]] = ids[::-1]
+    return family, first
+
+
+def _lanes(place: int, seen: tuple[int, ...], groups: GroupIndex) -> Lanes:
+    keys = groups.take(np.arange(len(groups)))
+    ids = np.flatnonzero(keys[place].is_valid().to_numpy(zero_copy_only=False))
+    keys = groups.take(ids)
+    family, first = _families(ids, keys, seen)
+    number = keys[place].cast(pa.int64()).to_numpy(zero_copy_only=False)
+    order = np.lexsort((number, family))
+    return Lanes(ids[order], family[order], number[order], first)
 
 
 class Chooser:
@@ -108,16 +163,29 @@ class Chooser:
         self._count = -1
         self._chosen: dict[Choice, Chosen] = {}
         self._values: dict[int, dict[object, Ints]] = {}
+        self._lanes: dict[tuple[int, tuple[int, ...]], Lanes] = {}
 
     def choose(self, choice: Choice, groups: GroupIndex) -> Chosen:
         """The groups that are chosen now."""
-        if self._count != len(groups):
-            self.forget()
-            self._count = len(groups)
+        self._look(groups)
         found = self._chosen.get(choice)
         if found is None:
             found = self._chosen[choice] = self._choose(choice, groups)
         return found
+
+    def lanes(self, place: int, seen: tuple[int, ...], groups: GroupIndex) -> Lanes:
+        """All groups by the keys at `seen`, and by the number at `place`."""
+        self._look(groups)
+        found = self._lanes.get((place, seen))
+        if found is None:
+            found = self._lanes[place, seen] = _lanes(place, seen, groups)
+        return found
+
+    def _look(self, groups: GroupIndex) -> None:
+        """Are they still the groups that were chosen among?"""
+        if self._count != len(groups):
+            self.forget()
+            self._count = len(groups)
 
     def _choose(self, choice: Choice, groups: GroupIndex) -> Chosen:
         picked = [self._picked(pick, groups) for pick in choice.picks] or [np.arange(len(groups))]
@@ -127,18 +195,18 @@ class Chooser:
         hidden = set(range(groups.key_count)) - set(choice.seen)
         if hidden <= {pick.place for pick in choice.picks if pick.is_single}:
             return Chosen(ids, np.arange(len(ids)), ids, True)
-        families = GroupIndex(len(choice.seen))
-        keys = groups.take(ids)
-        family = families.add([keys[place] for place in choice.seen], len(ids))
-        first = np.zeros(int(family.max(initial=-1)) + 1, np.int64)
-        first[family[::-1]] = ids[::-1]
+        family, first = _families(ids, groups.take(ids), choice.seen)
         return Chosen(ids, family, first, len(first) == len(ids))
 
-    def _picked(self, pick: OneOf, groups: GroupIndex) -> Ints:
+    def _picked(self, pick: Pick, groups: GroupIndex) -> Ints:
         """The groups for which one pick holds, ascending."""
-        by_value = self._by_value(pick.place, groups)
-        found = [by_value[value] for value in dict.fromkeys(pick.values) if value in by_value]
-        return np.sort(np.concatenate(found)) if found else np.zeros(0, np.int64)
+        match pick:
+            case Within():
+                return np.flatnonzero(holds([pick], groups.take(np.arange(len(groups)))))
+            case OneOf(place=place, values=values):
+                by_value = self._by_value(place, groups)
+                found = [by_value[value] for value in dict.fromkeys(values) if value in by_value]
+                return np.sort(np.concatenate(found)) if found else np.zeros(0, np.int64)
 
     def _by_value(self, place: int, groups: GroupIndex) -> dict[object, Ints]:
         """The groups with each value of a key: looked up once for all who pick by it."""

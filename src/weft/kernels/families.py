@@ -9,14 +9,14 @@ A thousand queries so cost one look at the windows, one gathering of cells and o
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from weft.kernels.cells import Selection
-from weft.kernels.choosing import Chosen, ChosenRows, rows_of
-from weft.kernels.combine import Ints
+from weft.kernels.choosing import Chosen, ChosenRows, Combined, rows_of
+from weft.kernels.combine import Arrays, Ints, Kind
 
 _AT_ONCE = 1 << 19  # rows that are answered together: more of them only take memory
 
@@ -29,6 +29,38 @@ class Picked:
     rows: ChosenRows
     group: Ints
     bounds: Ints
+
+
+@dataclass(frozen=True, slots=True)
+class Together:
+    """The same, combined: as one answers with them."""
+
+    place: int
+    rows: Combined
+    bounds: Ints
+
+
+def together(combined: Iterable[Combined]) -> Iterator[Together]:
+    """What was chosen by each, the rows of one after those of the other, as many at once as are few enough."""
+    place, parts, count = 0, list[Combined](), 0
+    for each in combined:
+        if parts and count + len(each.window) > _AT_ONCE:
+            yield _joined(place, parts)
+            place, parts, count = place + len(parts), [], 0
+        parts.append(each)
+        count += len(each.window)
+    if parts:
+        yield _joined(place, parts)
+
+
+def _joined(place: int, parts: Sequence[Combined]) -> Together:
+    def read(kind: Kind, comps: Ints) -> Arrays:
+        found = [each.read(kind, comps) for each in parts if len(each.window)]
+        return tuple(np.concatenate(arrays, axis=1) for arrays in zip(*found, strict=True))
+
+    window, group = (np.concatenate(arrays) for arrays in zip(*((each.window, each.group) for each in parts)))
+    bounds = np.cumsum([0, *(len(each.window) for each in parts)])
+    return Together(place, Combined(window, group, read), bounds)
 
 
 def picked_rows(selection: Selection, chosen: Sequence[Chosen]) -> Iterator[Picked]:

@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+INTERVAL = (
+    "WEFT_INTERVAL"  # what numbers the intervals of a column: how many of the conditions given to it hold
+)
+
 
 @dataclass(frozen=True, slots=True)
 class OneOf:
@@ -18,8 +22,24 @@ class OneOf:
 
 
 @dataclass(frozen=True, slots=True)
+class Within:
+    """The key at `place`, a whole number, is one of `first` to `last`; of none where it is past that."""
+
+    place: int
+    first: int
+    last: int
+
+    @property
+    def is_single(self) -> bool:
+        return self.first == self.last
+
+
+Pick = OneOf | Within
+
+
+@dataclass(frozen=True, slots=True)
 class Choice:
     """The groups for which all picks hold; those with the same keys at `seen` are one for the query."""
 
-    picks: tuple[OneOf, ...]
+    picks: tuple[Pick, ...]
     seen: tuple[int, ...]

@@ -18,24 +18,25 @@ import numpy as np
 import pyarrow as pa
 
 from weft.errors import Bug
-from weft.kernels.arrow import TIME, array_of, arrow_type, whole
-from weft.kernels.cells import NOWHERE, Cells, Selection, Store, nothing
-from weft.kernels.choosing import Chooser, ChosenRows, chosen_rows
-from weft.kernels.columns import Codes, ColumnSpec, Layout, Parts, Values, is_coded, layout, lift
-from weft.kernels.combine import KINDS, SUM, Arrays, Ints, Kind, combine_runs, distinct
+from weft.kernels.arrow import TIME, array_of, whole
+from weft.kernels.cells import NOWHERE, Selection, Store, nothing
+from weft.kernels.choosing import Chooser
+from weft.kernels.columns import Codes, ColumnSpec, Parts, Values, is_coded, layout, lift
+from weft.kernels.combine import KINDS, SUM, Arrays, Ints, Kind, distinct
 from weft.kernels.dense import Dense
-from weft.kernels.families import picked_rows
 from weft.kernels.groups import GroupIndex
+from weft.kernels.kept import Kept
 from weft.kernels.orders import Recode
 from weft.kernels.picks import Choice
+from weft.kernels.slots import RAW, ReadPlan, Slot, dump, plan_read, restore
 from weft.kernels.sparse import Sparse
 from weft.kernels.timerows import TimeRows
 
 _SMALL = 1 << 16  # matrices up to so many places are dense however empty
 _LARGE = 1 << 22  # matrices beyond so many places must be well filled
 _META = b"weft.state"
-_RAW = "raw"  # the part names of a stored column: raw, raw1, raw2, ...
-_REMEMBERED = 1 << 26  # bytes of selections kept within a step
+_KEPT = "kept"
+_REMEMBERED = 1 << 27  # bytes of selections, and of what was read for those who choose, kept within a step
 
 
 FoldArgs = tuple[Ints, list[pa.Array], dict[ColumnSpec, dict[str, pa.Array]]]  # slices, keys, columns
@@ -64,26 +65,17 @@ class Answered:
         return int(np.count_nonzero(window[1:] != window[:-1])) + 1 if len(window) else 0
 
 
-@dataclass(frozen=True, slots=True)
-class _Slot:
-    """Where a column lies: components of a kind."""
-
-    layout: Layout
-    comps: Ints
-    codes: Codes | None
-
-
 class FeedState:
     def __init__(self, key_count: int) -> None:
         self.groups = GroupIndex(key_count)
         self._store: Store = Dense()
-        self._slots: dict[ColumnSpec, _Slot] = {}
+        self._slots: dict[ColumnSpec, Slot] = {}
         self._widths: dict[Kind, int] = {SUM: 1}
         self._selections: dict[tuple[bytes, bytes, int], Selection] = {}
         self._alike: dict[bytes, dict[str, Any]] = {}  # by ends of windows that hold all groups
         self._time_rows = TimeRows()
         self._remembered = 0
-        self._read_plans: dict[tuple[ColumnSpec, ...], _ReadPlan] = {}
+        self._read_plans: dict[tuple[ColumnSpec, ...], ReadPlan] = {}
         self._chooser = Chooser()
 
     def __getstate__(self) -> dict[str, Any]:
@@ -148,7 +140,7 @@ class FeedState:
         first = self._widths.get(how.kind, 0)
         self._widths[how.kind] = first + how.width
         codes = Codes(spec) if is_coded(spec) else None
-        self._slots[spec] = _Slot(how, np.arange(first, first + how.width), codes)
+        self._slots[spec] = Slot(how, np.arange(first, first + how.width), codes)
 
     def _writes(self, columns: Mapping[ColumnSpec, Parts]) -> dict[Kind, tuple[Ints, Arrays]]:
         """All components to write, stacked by kind."""
@@ -164,9 +156,9 @@ class FeedState:
             for kind in comps
         }
 
-    def _lift(self, spec: ColumnSpec, slot: _Slot, parts: Parts) -> tuple[Arrays, ...]:
+    def _lift(self, spec: ColumnSpec, slot: Slot, parts: Parts) -> tuple[Arrays, ...]:
         if slot.codes is None:
-            return _restore(slot, parts) if _RAW in parts else lift(spec, parts)
+            return restore(slot, parts) if RAW in parts else lift(spec, parts)
         kind, comp = slot.layout.kind, int(slot.comps[0])
 
         def change(array: int, recode: Recode) -> None:
@@ -190,7 +182,9 @@ class FeedState:
         selection = self._select(np.asarray(starts, np.int64), np.asarray(ends, np.int64), present)
         if choice is not None:
             return self._answer_chosen(selection, tuple(wanted), choice)
-        values = self._read(selection, tuple(wanted))
+        values = self._read_plan(tuple(wanted)).values(
+            len(selection.window), lambda kind, comps: self._store.read(selection, kind, comps)
+        )
         made = selection.made
         alike = self._alike.setdefault(ends.tobytes(), {}) if selection.full else made
         return Answered(selection.window, selection.group, values, selection.full, made, alike)
@@ -198,9 +192,12 @@ class FeedState:
     def _answer_chosen(
         self, selection: Selection, wanted: tuple[ColumnSpec, ...], choice: Choice
     ) -> Answered:
-        chosen = self._chooser.choose(choice, self.groups)
-        rows = chosen_rows(selection, chosen)
-        return self._answer_rows(selection, wanted, rows, chosen.first[rows.family])
+        kept = self._kept(selection)
+        before = kept.nbytes
+        rows = kept.combined(choice, self._chooser, self.groups)
+        values = self._read_plan(wanted).values(len(rows.window), rows.read)
+        self._account(kept.nbytes - before)
+        return Answered(rows.window, rows.group, values, rows.full, rows.made, rows.made)
 
     def answer_each(
         self,
@@ -215,33 +212,23 @@ class FeedState:
         Gives the place of the first of them, their rows, and where the rows of each begin and end.
         """
         selection = self._select(np.asarray(starts, np.int64), np.asarray(ends, np.int64), present)
-        if len(selection.window):
-            chosen = [self._chooser.choose(choice, self.groups) for choice in choices]
-            for made in picked_rows(selection, chosen):
-                answered = self._answer_rows(selection, tuple(wanted), made.rows, made.group)
-                yield made.place, answered, made.bounds
+        if not len(selection.window):
+            return
+        kept, plan = self._kept(selection), self._read_plan(tuple(wanted))
+        for made in kept.each(choices, self._chooser, self.groups):
+            before, rows = kept.nbytes, made.rows
+            values = plan.values(len(rows.window), rows.read)
+            self._account(kept.nbytes - before)
+            yield made.place, Answered(rows.window, rows.group, values), made.bounds
 
-    def _answer_rows(
-        self, selection: Selection, wanted: tuple[ColumnSpec, ...], rows: ChosenRows, group: Ints
-    ) -> Answered:
-        window, plan = selection.window[rows.at], self._read_plan(wanted)
-        values: dict[ColumnSpec, Values] = {spec: _absent(spec, len(window)) for spec in plan.absent}
-        for kind, comps, places in plan.reads:
-            arrays = kind.empty((len(comps), 0))
-            if len(window):
-                arrays = tuple(array[:, rows.all] for array in self._read_once(selection, kind, comps))
-                arrays = arrays if rows.runs is None else combine_runs(kind, arrays, rows.runs)
-            for spec, slot, first in places:
-                values[spec] = _lower(slot, arrays, first)
-        return Answered(window, group, values)
-
-    def _read_once(self, selection: Selection, kind: Kind, comps: Ints) -> Arrays:
-        """Components of all groups, for the many that choose among them."""
-        key = f"{kind.name} {comps.tolist()}"
-        if key not in selection.made:
-            selection.made[key] = self._store.read(selection, kind, comps)
-        arrays: Arrays = selection.made[key]
-        return arrays
+    def _kept(self, selection: Selection) -> Kept:
+        """What the many that choose among the groups of a selection have read of them."""
+        if _KEPT not in selection.made:
+            selection.made[_KEPT] = Kept(
+                selection, lambda kind, comps: self._store.read(selection, kind, comps)
+            )
+        kept: Kept = selection.made[_KEPT]
+        return kept
 
     def _select(self, starts: Ints, ends: Ints, present: ColumnSpec) -> Selection:
         slot = self._slots.get(present)
@@ -259,10 +246,14 @@ class FeedState:
 
     def _remember(self, key: tuple[bytes, bytes, int], selection: Selection) -> None:
         """Queries that share windows and predicate find the same groups: look once per step."""
-        if self._remembered + selection.nbytes > _REMEMBERED:
-            self._forget()
-        self._remembered += selection.nbytes
+        self._account(selection.nbytes)
         self._selections[key] = selection
+
+    def _account(self, nbytes: int) -> None:
+        """So much more is remembered; what was before is forgotten where that is too much."""
+        if self._remembered + nbytes > _REMEMBERED:
+            self._forget()
+        self._remembered += nbytes
 
     def _forget(self) -> None:
         self._selections.clear()
@@ -270,19 +261,10 @@ class FeedState:
         self._time_rows.clear()
         self._remembered = 0
 
-    def _read(self, selection: Selection, wanted: tuple[ColumnSpec, ...]) -> dict[ColumnSpec, Values]:
-        plan, count = self._read_plan(wanted), len(selection.window)
-        values: dict[ColumnSpec, Values] = {spec: _absent(spec, count) for spec in plan.absent}
-        for kind, comps, places in plan.reads:
-            arrays = self._store.read(selection, kind, comps) if count else kind.empty((len(comps), 0))
-            for spec, slot, first in places:
-                values[spec] = _lower(slot, arrays, first)
-        return values
-
-    def _read_plan(self, wanted: tuple[ColumnSpec, ...]) -> _ReadPlan:
+    def _read_plan(self, wanted: tuple[ColumnSpec, ...]) -> ReadPlan:
         plan = self._read_plans.get(wanted)
         if plan is None:
-            plan = self._read_plans[wanted] = _plan_read(wanted, self._slots)
+            plan = self._read_plans[wanted] = plan_read(wanted, self._slots)
         return plan
 
     def expire(self, before: int) -> None:
@@ -310,7 +292,7 @@ class FeedState:
         arrays = {"slice": pa.array(cells.starts)}
         arrays |= {f"k{place}": key for place, key in enumerate(self.groups.take(cells.groups))}
         for number, slot in enumerate(self._slots.values()):
-            arrays |= {f"c{number}{name}": array for name, array in _dump(slot, cells).items()}
+            arrays |= {f"c{number}{name}": array for name, array in dump(slot, cells).items()}
         columns = [[spec.text, spec.op, spec.type, spec.by_type] for spec in self._slots]
         meta = {"keys": self.groups.key_count, "columns": columns}
         return pa.table(arrays).replace_schema_metadata({_META: json.dumps(meta)})
@@ -320,7 +302,7 @@ class FeedState:
         cells = self._store.cells()
         found = self.groups.take(cells.groups)
         parts = {
-            spec: {name[1:]: array for name, array in _dump(self._slots[spec], cells).items()}
+            spec: {name[1:]: array for name, array in dump(self._slots[spec], cells).items()}
             for spec in columns
             if spec in self._slots
         }
@@ -361,7 +343,7 @@ class FeedState:
         for spec, slot in slots.items():
             comps[slot.layout.kind].append(slot.comps)
             self._add_slot(spec)
-            self._slots[spec] = _Slot(slot.layout, self._slots[spec].comps, slot.codes)
+            self._slots[spec] = Slot(slot.layout, self._slots[spec].comps, slot.codes)
         self._store.keep_components({kind: np.concatenate(parts) for kind, parts in comps.items()})
         self._forget()
         self._read_plans.clear()
@@ -391,59 +373,6 @@ class FeedState:
 def table_keys(table: pa.Table) -> int:
     """By how many keys the cells of a table that `FeedState.table` made are grouped."""
     return int(json.loads(table.schema.metadata[_META])["keys"])
-
-
-@dataclass(frozen=True, slots=True)
-class _ReadPlan:
-    """For a list of columns: what to read of each kind, and where in it each column begins."""
-
-    reads: tuple[tuple[Kind, Ints, tuple[tuple[ColumnSpec, _Slot, int], ...]], ...]
-    absent: tuple[ColumnSpec, ...]
-
-
-def _plan_read(wanted: tuple[ColumnSpec, ...], slots: Mapping[ColumnSpec, _Slot]) -> _ReadPlan:
-    comps: dict[Kind, list[Ints]] = {}
-    places: dict[Kind, list[tuple[ColumnSpec, _Slot, int]]] = {}
-    for spec in dict.fromkeys(wanted):
-        slot = slots.get(spec)
-        if slot is not None:
-            before = comps.setdefault(slot.layout.kind, [])
-            first = sum(len(part) for part in before)
-            places.setdefault(slot.layout.kind, []).append((spec, slot, first))
-            before.append(slot.comps)
-    reads = tuple((kind, np.concatenate(parts), tuple(places[kind])) for kind, parts in comps.items())
-    return _ReadPlan(reads, tuple(spec for spec in wanted if spec not in slots))
-
-
-def _lower(slot: _Slot, arrays: Arrays, first: int) -> Values:
-    """One column out of what was read of its kind."""
-    if slot.codes is not None:
-        return (slot.codes.decode(tuple(array[first] for array in arrays)),)
-    return tuple(array[first + place] for place in range(slot.layout.width) for array in arrays)
-
-
-def _absent(spec: ColumnSpec, count: int) -> Values:
-    how = layout(spec)
-    if is_coded(spec):
-        return (pa.nulls(count, arrow_type(spec.type)),)
-    empty = how.kind.empty((count,))
-    return tuple(array for _ in range(how.width) for array in empty)
-
-
-def _dump(slot: _Slot, cells: Cells) -> dict[str, pa.Array]:
-    """One column of all cells: coded ones as values, the others as they are stored."""
-    stored = tuple(array[slot.comps] for array in cells.arrays[slot.layout.kind])
-    if slot.codes is not None:
-        first = tuple(array[0] for array in stored)
-        return {f"_{part}": slot.codes.decode_part(i, first) for i, part in enumerate(slot.layout.parts)}
-    flat = [pa.array(part) for array in stored for part in array]
-    return {f"_{_RAW}" if not place else f"_{_RAW}{place}": part for place, part in enumerate(flat)}
-
-
-def _restore(slot: _Slot, parts: Parts) -> tuple[Arrays, ...]:
-    raw = [part.to_numpy() for part in parts.values()]
-    width = slot.layout.width
-    return tuple(tuple(raw[comp::width]) for comp in range(width))
 
 
 def _distinct(

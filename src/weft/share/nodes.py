@@ -12,7 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from weft.kernels.picks import Choice, OneOf
+from weft.kernels.picks import Choice, Pick
 from weft.lang.statements import Expr, WindowSpec
 from weft.plan.nodes import Query, Stream
 from weft.times import Duration
@@ -121,7 +121,7 @@ class Tap:
     present: int  # the partial that counts the rows passing WHERE
     keys: tuple[int | None, ...]  # for each group key of the query its place in the feed; None: left out
     finals: tuple[Final, ...]
-    picks: tuple[OneOf, ...] = ()  # which groups of the feed are the query's
+    picks: tuple[Pick, ...] = ()  # which groups of the feed are the query's
     others: tuple[Tap, ...] = ()
 
     @property

@@ -34,7 +34,7 @@ from weft.kernels import families
 from weft.kernels.choosing import holds
 from weft.kernels.columns import ColumnSpec
 from weft.kernels.dense import Dense
-from weft.kernels.picks import Choice, OneOf
+from weft.kernels.picks import Choice, OneOf, Pick, Within
 from weft.kernels.sparse import Sparse
 from weft.kernels.state import Answered, FeedState
 
@@ -108,6 +108,8 @@ def reloaded(inside: bytes, beside: list[bytearray]) -> FeedState:
 class Model:
     """A state under test beside the rows it should hold."""
 
+    key_types: tuple[pa.DataType, ...] = KEY_TYPES
+
     def __init__(self, state: FeedState) -> None:
         self.state = state
         self.rows: dict[Case, list[Row]] = defaultdict(list)
@@ -118,7 +120,7 @@ class Model:
         for number, row in enumerate(batch):
             cells[(row.slice, repr(row.key), number % 2)].append(row)
         heads = [cell[0] for cell in cells.values()]
-        keys = [pa.array([row.key[at] for row in heads], type) for at, type in enumerate(KEY_TYPES)]
+        keys = [pa.array([row.key[at] for row in heads], type) for at, type in enumerate(self.key_types)]
         used = CASES[: max(2, count)]
         columns = {case.spec: parts(case, list(cells.values())) for case in used}
         self.state.fold(np.array([row.slice for row in heads]), keys, columns)
@@ -167,7 +169,15 @@ class Model:
 
 
 def picked(row: Row, choice: Choice) -> bool:
-    return all(row.key[pick.place] in pick.values for pick in choice.picks)
+    return all(_is_picked(row.key[pick.place], pick) for pick in choice.picks)
+
+
+def _is_picked(key: object, pick: Pick) -> bool:
+    match pick:
+        case OneOf(values=values):
+            return key in values
+        case Within(first=first, last=last):
+            return isinstance(key, int) and first <= key <= last
 
 
 def windows(width: int, slide: int) -> tuple[np.ndarray, np.ndarray]:
@@ -287,6 +297,7 @@ def test_a_null_is_never_picked() -> None:
     keys = [pa.array([5, None, 1, 7, 5], pa.int64())]
     assert holds([OneOf(0, (1, 7))], keys).tolist() == [False, False, True, True, False]
     assert holds([OneOf(0, (1, 7)), OneOf(0, (1,))], keys).tolist() == [False, False, True, False, False]
+    assert holds([Within(0, 2, 6)], keys).tolist() == [True, False, False, False, True]
 
 
 def test_an_extreme_met_after_an_expiry_ranks_only_what_is_left() -> None:
