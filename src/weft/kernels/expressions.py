@@ -11,12 +11,15 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from sqlglot import exp
 
 from weft.kernels import arithmetic, logic
 from weft.kernels.arithmetic import Operation, binary, divided
+from weft.kernels.intervals import numbered, numbered_texts
+from weft.kernels.picks import INTERVAL
 from weft.kernels.values import (
     KNOWN,
     NUMBERS,
@@ -266,6 +269,30 @@ def _in(tree: exp.Expr, types: Mapping[str, str]) -> Node:
     return Node("boolean", run)
 
 
+def _interval(tree: exp.Expr, types: Mapping[str, str]) -> Node:
+    """The number of the interval that a column falls into, cut at literals."""
+    if tree.name != INTERVAL:
+        raise Outside
+    name, cuts = tree.expressions[0].this.name, tree.expressions
+    literals = [_node(cut.expression, types) for cut in cuts]
+    type_ = widest([_column(cuts[0].this, types).type, *(literal.type for literal in literals)])
+    if type_ is None:
+        raise Outside
+    at = np.array([_as(literal, type_)({}, 1).data[0] for literal in literals])
+    past = np.array([isinstance(cut, exp.GT) for cut in cuts])
+
+    def run(columns: Columns, _: int) -> Value:
+        value = from_arrow(columns[name], types[name])
+        return Value(numbered(value.data, at[~past], at[past]), value.null)
+
+    def run_texts(columns: Columns, _: int) -> Value:
+        column, texts = columns[name], (pa.array(at[which], pa.string()) for which in (~past, past))
+        null = column.is_null().to_numpy(zero_copy_only=False) if column.null_count else None
+        return Value(numbered_texts(column, *texts), null)
+
+    return Node("int", run_texts if type_ == "string" else run)
+
+
 def _case(tree: exp.Expr, types: Mapping[str, str]) -> Node:
     subject = tree.args.get("this")
     tests, values = [], []
@@ -432,4 +459,5 @@ _MAKERS: dict[type[Any], Callable[[exp.Expr, Mapping[str, str]], Node]] = {
     exp.Sqrt: _square_root,
     exp.Round: _round,
     exp.Cast: _cast,
+    exp.Anonymous: _interval,
 }

@@ -14,7 +14,6 @@ from itertools import groupby
 from sqlglot import exp
 
 from weft.errors import Bug
-from weft.kernels.picks import OneOf
 from weft.lang.statements import Expr, WindowSpec
 from weft.plan.coercion import decimal_parts, is_decimal
 from weft.plan.nodes import Aggregation, Program, Project, Query, Stream
@@ -58,22 +57,22 @@ class _Member:
 
     @property
     def inner(self) -> frozenset[Expr]:
-        """The columns by which it picks several groups that are one for it."""
-        several = {picked.column for picked in self.apart.picked if len(picked.values) > 1}
+        """The keys by which it picks several groups that are one for it."""
+        several = {picked.key for picked in self.apart.picked if picked.several}
         return frozenset(several - set(self.guarded.keys))
 
 
 def build(program: Program, hidden: Hidden | None = None) -> SharedPlan:
     """The shared plan of `program`; a stream that no query reads is left out.
 
-    `hidden` tells by which columns queries pick groups; what it does not tell of a query is decided here.
+    `hidden` tells by which keys queries pick groups; what it does not tell of a query is decided here.
     """
     plans = [_stream_plan(stream, program.queries, hidden or {}) for stream in program.streams]
     return _with_saving(tuple(plan for plan in plans if plan.taps or plan.standing))
 
 
 def picks_by(plan: SharedPlan) -> dict[str, tuple[str, ...]]:
-    """By which columns each query of a plan picks its groups."""
+    """By which keys each query of a plan picks its groups."""
     return {
         tap.query.name: tuple(stream.feeds[tap.feed].keys[pick.place].sql for pick in tap.picks)
         for stream in plan.streams
@@ -156,7 +155,7 @@ def _safe_items(query: Query, safe: Guarded) -> Query:
 def _weave(
     stream: Stream, members: list[_Member], standing: list[Standing], guards: list[Guard]
 ) -> StreamPlan:
-    drafts = _Drafts({column.name: column.type for column in stream.columns})
+    drafts = _Drafts()
     for member in members:
         drafts.own(member).add(member.present)
         for made, call in zip(member.recipes, member.guarded.calls, strict=True):
@@ -175,7 +174,7 @@ def _weave(
             finals.append(Final(call.name, call.function, feed, found, method(made), call.type, call.params))
         present = feeds[at].partials.index(member.present)
         keys = tuple(None if key is None else mine.keys.index(key) for key in member.seen)
-        picks = tuple(OneOf(mine.keys.index(each.column), each.values) for each in member.apart.picked)
+        picks = tuple(each.pick(mine.keys.index(each.key)) for each in member.apart.picked)
         return Tap(member.query, member.window, at, present, keys, tuple(finals), picks)
 
     wheres = [member.apart.rest for member in members]
@@ -202,15 +201,14 @@ def _by_query(taps: Iterable[Tap]) -> tuple[Tap, ...]:
 class _Drafts:
     """The feeds of a stream while they are being collected, by their keys."""
 
-    def __init__(self, types: Mapping[str, str | None]) -> None:
+    def __init__(self) -> None:
         self.all: dict[tuple[tuple[Expr, ...], int, bool], Draft] = {}
-        self._types = types
 
     def own(self, member: _Member) -> Draft:
         """The feed by the keys of a query and those it picks by."""
         typed = dict(zip(member.guarded.keys, member.key_types, strict=True))
         for picked in member.apart.picked:
-            typed.setdefault(picked.column, self._types[picked.column.tree.name])
+            typed.setdefault(picked.key, picked.type)
         return self._draft(typed, member.inner)
 
     def of(self, member: _Member, made: Recipe, call: Aggregation) -> Draft:

@@ -5,7 +5,8 @@
     q3  WHERE customer IN ('c', 'd') AND price > 10
 
 Row by row a thousand such conditions cost a thousand comparisons, and their partials a thousand columns. As a
-key they cost a cell for each customer in a slice, and there are never more cells than rows.
+key they cost a cell for each customer in a slice, and there are never more cells than rows. Ranges of one
+column are picked by the number of the interval that a value falls into (`intervals`).
 
 What is decided for a query holds as long as it runs: its partials are kept under these keys.
 """
@@ -13,97 +14,189 @@ What is decided for a query holds as long as it runs: its partials are kept unde
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import chain
 
 from sqlglot import exp
 
+from weft.kernels.picks import OneOf
 from weft.lang.expressions import expr
 from weft.lang.statements import Expr
+from weft.share import intervals
+from weft.share.intervals import Cuts, Range, cut_at, cuts_of, is_interval, range_of
 from weft.share.parts import conjunction
 
 MANY = 8  # different conditions on one column, from which on a cell for each value costs less than they do
 
 Value = str | int | bool
 Types = Mapping[str, str | None]
-Hidden = Mapping[str, tuple[str, ...]]  # by query: the columns it picks groups by, as SQL
+Hidden = Mapping[str, tuple[str, ...]]  # by query: the keys it picks groups by, as SQL
 
 _WHOLE = {"tinyint": 8, "smallint": 16, "int": 32, "bigint": 64}  # bits
 
 
 @dataclass(frozen=True, slots=True)
 class Equals:
-    """A condition that a column has one of some values."""
+    """A condition that a column has one of some values; met by picking groups, the column is their key."""
 
     column: Expr
     values: tuple[Value, ...]
+    type: str | None = field(default=None, compare=False)
+
+    @property
+    def key(self) -> Expr:
+        return self.column
+
+    @property
+    def several(self) -> bool:
+        """Whether more than one group is picked."""
+        return len(self.values) > 1
+
+    def pick(self, place: int) -> OneOf:
+        return OneOf(place, self.values)
+
+
+Condition = Equals | Range
+Picked = Equals | intervals.Picked
 
 
 @dataclass(frozen=True, slots=True)
 class Apart:
     """A predicate taken apart: conditions that are met by picking groups, and what rows are asked."""
 
-    picked: tuple[Equals, ...]
+    picked: tuple[Picked, ...]
     rest: Expr | None
 
 
-def conditions(where: Expr | None, types: Types) -> list[Equals]:
-    """The parts of a predicate that groups could be picked by."""
-    if where is None:
-        return []
-    found = (_equals(part, types) for part in _conjuncts(where))
-    return [each for each in found if each is not None]
-
-
-def take_apart(where: Expr | None, columns: Iterable[str], types: Types) -> Apart:
-    """A predicate with its conditions on these columns told apart."""
-    wanted, picked, rest = set(columns), [], []
+def conditions(where: Expr | None, types: Types) -> list[Condition]:
+    """The parts of a predicate that groups could be picked by; of a column only one range."""
+    found: list[Condition] = []
+    ranges: dict[str, Range] = {}
     for part in [] if where is None else _conjuncts(where):
-        found = _equals(part, types)
-        if found is not None and found.column.sql in wanted:
-            picked.append(found)
-        else:
-            rest.append(expr(part))
-    return Apart(tuple(picked), conjunction(rest))
+        match _condition(part, types):
+            case Equals() as equals:
+                found.append(equals)
+            case Range(column=column) as range_:
+                known = ranges.get(column.sql)
+                ranges[column.sql] = range_ if known is None else known.narrowed(range_)
+    return [*found, *ranges.values()]
+
+
+def take_apart(where: Expr | None, keys: Sequence[str], types: Types) -> Apart:
+    """A predicate with the conditions that are met by picking groups by these keys told apart."""
+    plain = {key for key in keys if not is_interval(key)}
+    cuts = {made.column.sql: made for made in (cuts_of(key, types) for key in keys if is_interval(key))}
+
+    def picked(one: Condition | None) -> Picked | None:
+        match one:
+            case Equals(column=column) if column.sql in plain:
+                return one
+            case Range(column=column) if column.sql in cuts:
+                return cuts[column.sql].picked(one)
+        return None
+
+    parts = [] if where is None else _conjuncts(where)
+    rest = [expr(part) for part in parts if picked(_condition(part, types)) is None]
+    found = (picked(one) for one in conditions(where, types))
+    return Apart(tuple(each for each in found if each is not None), conjunction(rest))
 
 
 def decide(wheres: Mapping[str, Expr | None], types: Types, fixed: Hidden) -> dict[str, tuple[str, ...]]:
-    """For each query the columns it is to pick groups by; what is `fixed` stays as it is."""
+    """For each query the keys it is to pick groups by; what is `fixed` stays as it is.
+
+    A range whose bounds are among the cuts that are there joins them; many others are cut anew.
+    """
     found = {name: conditions(where, types) for name, where in wheres.items()}
-    distinct = {condition for each in found.values() for condition in each}
-    counts = Counter(condition.column.sql for condition in distinct)
-    return {name: fixed[name] if name in fixed else _best(each, counts) for name, each in found.items()}
+    kept = {name: fixed[name] for name in found if name in fixed}
+    intervals = dict.fromkeys(key for keys in kept.values() for key in keys if is_interval(key))
+    known = [cuts_of(key, types) for key in intervals]
+    new = {name: each for name, each in found.items() if name not in kept}
+    counts = _count(chain.from_iterable(found.values()))
+    apart = _count(each for each in chain.from_iterable(new.values()) if _holding(each, known) is None)
+
+    def is_picked(one: Condition) -> bool:
+        match one:
+            case Equals():
+                return counts[_about(one)] >= MANY
+            case Range():
+                return _holding(one, known) is not None or apart[_about(one)] >= MANY
+
+    best = {name: _best(filter(is_picked, each), counts) for name, each in new.items()}
+    cuts = [*known, *_cut_anew([one for one in best.values() if one is not None], known)]
+    return kept | {name: _keys(one, cuts) for name, one in best.items()}
 
 
-def _best(conditions: list[Equals], counts: Counter[str]) -> tuple[str, ...]:
-    """The column with the most conditions, if they are many."""
-    columns = {condition.column.sql for condition in conditions}
-    ordered = sorted(columns, key=lambda name: (-counts[name], name))
-    return tuple(name for name in ordered[:1] if counts[name] >= MANY)
+_About = tuple[str, bool]  # a column, and whether it is a range
+
+
+def _about(condition: Condition) -> _About:
+    return condition.column.sql, isinstance(condition, Range)
+
+
+def _count(conditions: Iterable[Condition]) -> Counter[_About]:
+    """How many different conditions there are on each column."""
+    return Counter(map(_about, set(conditions)))
+
+
+def _best(conditions: Iterable[Condition], counts: Counter[_About]) -> Condition | None:
+    """The condition on the column that has the most of them."""
+    return min(conditions, key=lambda one: (-counts[_about(one)], _about(one)), default=None)
+
+
+def _holding(condition: Condition, known: Iterable[Cuts]) -> Cuts | None:
+    """The cuts that a range is made of."""
+    match condition:
+        case Range(column=column):
+            return next((cuts for cuts in known if cuts.column == column and cuts.has(condition)), None)
+        case Equals():
+            return None
+
+
+def _cut_anew(best: Iterable[Condition], known: Sequence[Cuts]) -> list[Cuts]:
+    """Each column cut at the bounds of the ranges that are not held by what is known."""
+    ranges: dict[str, list[Range]] = {}
+    for one in best:
+        if isinstance(one, Range) and _holding(one, known) is None:
+            ranges.setdefault(one.column.sql, []).append(one)
+    return [cut_at(each) for each in ranges.values()]
+
+
+def _keys(condition: Condition | None, cuts: Iterable[Cuts]) -> tuple[str, ...]:
+    match condition:
+        case Equals(column=column):
+            return (column.sql,)
+        case Range():
+            holding = _holding(condition, cuts)
+            return () if holding is None else (holding.key.sql,)
+        case None:
+            return ()
 
 
 def _conjuncts(where: Expr) -> list[exp.Expr]:
     return list(where.tree.flatten()) if isinstance(where.tree, exp.And) else [where.tree]
 
 
-def _equals(tree: exp.Expr, types: Types) -> Equals | None:
+def _condition(tree: exp.Expr, types: Types) -> Condition | None:
     match tree.unnest():
         case exp.EQ(this=left, expression=right):
             column, value = (left, right) if isinstance(left.unnest(), exp.Column) else (right, left)
-            return _condition(column, [value], types)
+            return _equals(column, [value], types)
         case exp.In() as inside if inside.expressions:
-            return _condition(inside.this, inside.expressions, types)
-    return None
+            return _equals(inside.this, inside.expressions, types)
+        case other:
+            return range_of(other, types)
 
 
-def _condition(column: exp.Expr, values: list[exp.Expr], types: Types) -> Equals | None:
+def _equals(column: exp.Expr, values: list[exp.Expr], types: Types) -> Equals | None:
     column = column.unnest()
     if not isinstance(column, exp.Column) or column.table:
         return None
     found = [_value(value.unnest(), types.get(column.name)) for value in values]
     if any(value is None for value in found):
         return None
-    return Equals(expr(column), tuple(dict.fromkeys(value for value in found if value is not None)))
+    distinct = tuple(dict.fromkeys(value for value in found if value is not None))
+    return Equals(expr(column), distinct, types.get(column.name))
 
 
 def _value(tree: exp.Expr, type_: str | None) -> Value | None:

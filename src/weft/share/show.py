@@ -7,11 +7,11 @@ from collections.abc import Mapping, Sequence
 
 from sqlglot import exp
 
-from weft.kernels.picks import OneOf
 from weft.lang.dialect import Weft
 from weft.lang.statements import Expr, WindowSpec
 from weft.share.nodes import Feed, Final, Partial, SharedPlan, Standing, StreamPlan, Tap
 from weft.share.parts import parts
+from weft.share.picking import show_key, show_pick
 from weft.share.same import same_as
 from weft.share.slicing import overlap
 from weft.times import show_duration
@@ -101,7 +101,7 @@ def _feed_row(plan: StreamPlan, at: int, sketches: Names) -> tuple[str, ...]:
 
 
 def _show_keys(feed: Feed, sketches: Names) -> str:
-    keys = [key.sql for key in feed.keys]
+    keys = [show_key(key) for key in feed.keys]
     if feed.extra:
         keys[-1] = f"[{sketches.get(keys[-1], keys[-1])}]"
     return ", ".join(keys) or "nothing (one group)"
@@ -165,21 +165,12 @@ def _tap_row(plan: StreamPlan, tap: Tap, same: str | None) -> tuple[str, ...]:
 
 def show_picks(plan: StreamPlan, tap: Tap) -> str:
     """`customer = 'a'`: which groups of its feed are the query's; empty where all are."""
-    shown = [_show_pick(pick, plan.feeds[tap.feed].keys[pick.place].sql) for pick in tap.picks]
+    shown = [show_pick(pick, plan.feeds[tap.feed].keys[pick.place]) for pick in tap.picks]
     return " AND ".join(shown)
 
 
 def _picks(plan: StreamPlan, tap: Tap) -> str:
     return f"picks {show_picks(plan, tap)}" if tap.picks else ""
-
-
-def _show_pick(pick: OneOf, key: str) -> str:
-    values = [_literal(value) for value in pick.values]
-    return f"{key} = {values[0]}" if len(values) == 1 else f"{key} IN ({', '.join(values)})"
-
-
-def _literal(value: str | int | bool) -> str:
-    return exp.convert(value).sql(dialect=Weft)
 
 
 def _show_final(final: Final) -> str:

@@ -24,6 +24,7 @@ from weft.kernels.columns import part_columns
 from weft.plan.coercion import decimal_parts
 from weft.share.nodes import Edges, Op, Partial, StreamPlan
 from weft.share.rowcolumns import RowColumns, key_layout, row_columns
+from weft.spark.intervals import key_sql
 
 CELL, UNWANTED, NO_TIME, AHEAD, BROKEN = range(5)
 """Status of a group: cells; valid rows no aggregate query wants; rows that cannot be taken, and why."""
@@ -209,8 +210,9 @@ def one_zero(value: str, type_: str | None) -> str:
 
 def derive(plan: StreamPlan, columns: RowColumns, source: str, corrupt: bool, now: int | None) -> str:
     """The placed rows with keys, null where they are no cells, and predicates: each evaluated once."""
+    written = {key.sql: key_sql(key) for root in plan.roots for key in plan.feeds[root].keys}
     keys = [
-        f"CASE WHEN {IS_CELL} THEN {one_zero(f'({key})', type_)} END AS _weft_g{at}"
+        f"CASE WHEN {IS_CELL} THEN {one_zero(f'({written[key]})', type_)} END AS _weft_g{at}"
         for at, (key, type_) in enumerate(zip(columns.keys, columns.key_types))
     ]
     wheres = [f"({where}) AS _weft_w{at}" for at, where in enumerate(columns.wheres)]

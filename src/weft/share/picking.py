@@ -1,0 +1,51 @@
+"""What queries pick, and the keys they pick by, as text."""
+
+from __future__ import annotations
+
+from sqlglot import exp
+
+from weft.kernels.picks import OneOf, Pick, Within
+from weft.lang.dialect import Weft
+from weft.lang.expressions import expr
+from weft.lang.statements import Expr
+from weft.share.intervals import is_interval
+
+_OPPOSITE = {exp.GT: exp.LTE, exp.GTE: exp.LT}
+
+
+def show_pick(pick: Pick, key: Expr) -> str:
+    """`customer = 'a'`, or `price > 10: intervals 3 to 17 of 21`."""
+    match pick:
+        case OneOf(values=values):
+            shown = [exp.convert(value).sql(dialect=Weft) for value in values]
+            return f"{key.sql} = {shown[0]}" if len(shown) == 1 else f"{key.sql} IN ({', '.join(shown)})"
+        case Within(first=first, last=last):
+            return f"{_show_range(pick, key)}: {_show_intervals(first + 1, last + 1)} of {_count(key) + 1}"
+
+
+def show_key(key: Expr) -> str:
+    """A key of a feed; the number of an interval by the column and how often it is cut."""
+    if not is_interval(key.sql):
+        return key.sql
+    return f"interval of {expr(key.tree.expressions[0].this).sql} ({_count(key)} cuts)"
+
+
+def _count(key: Expr) -> int:
+    return len(key.tree.expressions)
+
+
+def _show_range(pick: Within, key: Expr) -> str:
+    cuts, shown = key.tree.expressions, []
+    if pick.first > 0:
+        shown.append(expr(cuts[pick.first - 1]).sql)
+    if pick.last < len(cuts):
+        cut = cuts[pick.last]
+        below = _OPPOSITE[type(cut)](this=cut.this.copy(), expression=cut.expression.copy())
+        shown.append(expr(below).sql)
+    return " AND ".join(shown)
+
+
+def _show_intervals(first: int, last: int) -> str:
+    if first > last:
+        return "no interval"
+    return f"interval {first}" if first == last else f"intervals {first} to {last}"
