@@ -51,6 +51,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--rows", type=int, default=120)
     parser.add_argument("--buckets", type=int, default=0, help="on executors, in so many buckets")
     parser.add_argument("--many", type=int, default=predicates.MANY, help="conditions that become a key")
+    parser.add_argument("--ranges", type=float, default=0.0, help="the part of queries with a range")
     parser.add_argument("--out", type=Path, default=Path("build/found"), help="where failures are left")
     return parser.parse_args()
 
@@ -61,7 +62,7 @@ def campaign(asked: argparse.Namespace, judged: Judge) -> int:
     while done < asked.queries:
         count = min(asked.per_program, asked.queries - done)
         name = f"seed {asked.seed} program {number}"
-        made = scenario(Random(f"{asked.seed}/{number}"), count, asked.rows, name, 0.3)
+        made = scenario(Random(f"{asked.seed}/{number}"), count, asked.rows, name, 0.3, asked.ranges)
         wrong = judged(made)
         if wrong:
             failed += len(wrong)

@@ -129,6 +129,47 @@ def equality(rng: Random) -> str:
     )
 
 
+def ranges(rng: Random) -> str:
+    """Ranges of one column: of one side, of both, between two values, empty, with every value in them."""
+    column, bound = rng.choice(_BOUNDS)
+    below, above = rng.choice(["<", "<="]), rng.choice([">", ">="])
+    a, b = bound(rng), bound(rng)
+    return rng.choice(
+        [
+            f"{column} {above} {a}",
+            f"{column} {below} {a}",
+            f"{a} {below} {column}",
+            f"{column} BETWEEN {a} AND {b}",
+            f"{column} {above} {a} AND {column} {below} {b}",
+            f"{column} {above} {a} AND {column} BETWEEN {a} AND {b}",
+        ]
+    )
+
+
+def _among(low: int, high: int, *odd: str, part: int = 1) -> Callable[[Random], str]:
+    """A number between two, in steps of one or less, or now and then an odd one."""
+
+    def drawn(rng: Random) -> str:
+        number = rng.randint(low * part, high * part)
+        return rng.choice([str(number // part), str(number / part if part > 1 else number), *odd])
+
+    return drawn
+
+
+_BOUNDS: tuple[tuple[str, Callable[[Random], str]], ...] = (
+    ("j", _among(-4, 7, "0.5", "3000000000")),
+    ("t", _among(-130, 130, "-128", "127", "1.25")),
+    ("n", _among(-9, 9, "9223372036854775807", "-9223372036854775807")),
+    ("d", _among(-900, 900, "0.005", part=100)),
+    ("e", _among(-9, 9, "-0.0", "0", "1e300", part=8)),
+    ("f", _among(-9, 9, "0.1", part=4)),
+    ("w", _among(-1000, 1000, part=100)),
+    ("day", lambda rng: f"DATE '2024-06-{rng.randint(9, 21):02}'"),
+    ("stamp", lambda rng: f"TIMESTAMP '1970-01-01 00:00:0{rng.choice([0, 1, 1.5, 3, 3.000001, 5])}'"),
+    ("k", lambda rng: f"'{rng.choice(['A', 'B', 'C', '', 'k3', 'k12', 'é'])}'"),
+)
+
+
 def _comparison(rng: Random) -> str:
     sign = rng.choice(["=", "<>", "<", "<=", ">", ">="])
     return rng.choice(

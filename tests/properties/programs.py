@@ -19,6 +19,7 @@ from tests.properties.expressions import (
     exact_number,
     having,
     plain,
+    ranges,
 )
 from tests.properties.groupings import grouped_by, told_by
 from tests.properties.rows import COLUMNS, Pace, batches, pace
@@ -66,11 +67,13 @@ def scenario(
     picking: float = 0.0,
     sets: float = 0.0,
     equals: int = 0,
+    ranging: float = 0.0,
 ) -> Scenario:
     """`picking`: such a part of the queries has a condition that groups can be picked by.
 
     `sets`: such a part of those that have group keys has grouping sets.
     `equals`: so many more queries ask what one of the others asks, in other words.
+    `ranging`: such a part has a range of a column.
     """
     at = pace(rng)
     columns = ", ".join(f"{column} {type.upper()}" for column, type in COLUMNS.items())
@@ -78,16 +81,18 @@ def scenario(
         f"CREATE STREAM {STREAM} ({columns}) TIMESTAMP BY at DELAY {at.delay} MICROSECONDS MAX AHEAD OFF "
         f"FROM parquet OPTIONS ('path' = 'rows')"
     )
-    made = [(f"q{number}", query(rng, at, picking, sets)) for number in range(queries)]
+    made = [(f"q{number}", query(rng, at, picking, sets, ranging)) for number in range(queries)]
     made += [(f"e{number}", rewritten(rng, rng.choice(made[:queries])[1])) for number in range(equals)]
     return Scenario(name, declaration, tuple(made), tuple(batches(rng, at, rows)))
 
 
-def query(rng: Random, at: Pace, picking: float, sets: float = 0.0) -> str:
+def query(rng: Random, at: Pace, picking: float, sets: float = 0.0, ranging: float = 0.0) -> str:
     """A windowed aggregate, or now and then a standing filter."""
     where = f" WHERE {condition(rng)}" if rng.random() < 0.5 else ""
     if picking and rng.random() < picking:
         where = f" WHERE {equality(rng)}" + where.replace(" WHERE ", " AND ")
+    if ranging and rng.random() < ranging:
+        where = f" WHERE {ranges(rng)}" + (where.replace(" WHERE ", " AND ") if rng.random() < 0.4 else "")
     if rng.random() < 0.07:
         items = ", ".join(f"{plain(rng)} AS c{i}" for i in range(rng.randint(1, 3)))
         return f"SELECT {items} FROM {STREAM}{where}"
