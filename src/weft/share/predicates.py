@@ -71,16 +71,7 @@ class Apart:
 
 def conditions(where: Expr | None, types: Types) -> list[Condition]:
     """The parts of a predicate that groups could be picked by; of a column only one range."""
-    found: list[Condition] = []
-    ranges: dict[str, Range] = {}
-    for part in [] if where is None else _conjuncts(where):
-        match _condition(part, types):
-            case Equals() as equals:
-                found.append(equals)
-            case Range(column=column) as range_:
-                known = ranges.get(column.sql)
-                ranges[column.sql] = range_ if known is None else known.narrowed(range_)
-    return [*found, *ranges.values()]
+    return _together(_condition(part, types) for part in _conjuncts(where))
 
 
 def take_apart(where: Expr | None, keys: Sequence[str], types: Types) -> Apart:
@@ -96,10 +87,24 @@ def take_apart(where: Expr | None, keys: Sequence[str], types: Types) -> Apart:
                 return cuts[column.sql].picked(one)
         return None
 
-    parts = [] if where is None else _conjuncts(where)
-    rest = [expr(part) for part in parts if picked(_condition(part, types)) is None]
-    found = (picked(one) for one in conditions(where, types))
+    parts = [(part, _condition(part, types) if keys else None) for part in _conjuncts(where)]
+    found = [picked(one) for one in _together(one for _, one in parts)]
+    rest = [expr(part) for part, one in parts if picked(one) is None]
     return Apart(tuple(each for each in found if each is not None), conjunction(rest))
+
+
+def _together(found: Iterable[Condition | None]) -> list[Condition]:
+    """All conditions, those that are ranges of one column as one."""
+    others: list[Condition] = []
+    ranges: dict[str, Range] = {}
+    for one in found:
+        match one:
+            case Equals():
+                others.append(one)
+            case Range(column=column):
+                known = ranges.get(column.sql)
+                ranges[column.sql] = one if known is None else known.narrowed(one)
+    return [*others, *ranges.values()]
 
 
 def decide(wheres: Mapping[str, Expr | None], types: Types, fixed: Hidden) -> dict[str, tuple[str, ...]]:
@@ -173,7 +178,9 @@ def _keys(condition: Condition | None, cuts: Iterable[Cuts]) -> tuple[str, ...]:
             return ()
 
 
-def _conjuncts(where: Expr) -> list[exp.Expr]:
+def _conjuncts(where: Expr | None) -> list[exp.Expr]:
+    if where is None:
+        return []
     return list(where.tree.flatten()) if isinstance(where.tree, exp.And) else [where.tree]
 
 
