@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import reduce
 
 import numpy as np
 import numpy.typing as npt
@@ -21,6 +22,7 @@ from weft.kernels.expressions import Compiled, compile
 from weft.lang.statements import Expr
 from weft.plan.nodes import Project
 from weft.share.nodes import Edges, Standing, StreamPlan
+from weft.share.parts import conjuncts
 from weft.share.rowcolumns import row_columns
 from weft.times import Instant
 
@@ -61,7 +63,8 @@ class RowScan:
     ahead: int | None
     wanted: Compiled | None
     keys: tuple[tuple[Compiled, str | None], ...]
-    wheres: tuple[Compiled, ...]
+    conjuncts: tuple[Compiled, ...]  # of all predicates, each once
+    wheres: tuple[tuple[int, ...], ...]  # of each predicate its conjuncts (positions)
     values: tuple[Argument, ...]
     guards: tuple[Compiled, ...]
     standing: tuple[Filtered, ...]
@@ -75,8 +78,7 @@ class RowScan:
         made = {"status": array_of(status), "slice": self._slices(time, cell), "time": time}
         for at, (key, type_) in enumerate(self.keys):
             made[f"g{at}"] = _where(cell, _one_zero(_run(key, columns), type_))
-        for at, where in enumerate(self.wheres):
-            made[f"w{at}"] = _run(where, columns)
+        made |= {f"w{at}": where for at, where in enumerate(self._wheres(columns))}
         for at, value in enumerate(self.values):
             made[f"v{at}"] = self._argument(value, columns, made)
         for at, guard in enumerate(self.guards):
@@ -86,6 +88,11 @@ class RowScan:
             made[f"q{at}"] = pa.array(wants)
             made |= {f"s{at}_{i}": _run(item, columns, wants) for i, item in enumerate(filtered.items)}
         return pa.table(made)
+
+    def _wheres(self, columns: dict[str, pa.Array]) -> list[pa.Array]:
+        """All predicates; what several of them say is evaluated once."""
+        held = [_run(conjunct, columns) for conjunct in self.conjuncts]
+        return [reduce(pc.and_kleene, [held[at] for at in where]) for where in self.wheres]
 
     def _status(
         self, columns: dict[str, pa.Array], time: pa.Array, now: Instant | None
@@ -140,6 +147,9 @@ def compile_scan(plan: StreamPlan) -> RowScan:
         return compiled
 
     columns = row_columns(plan)
+    parts = {where: conjuncts(texts[where]) for where in columns.wheres}
+    texts |= {part.sql: part for each in parts.values() for part in each}
+    distinct = list(dict.fromkeys(part.sql for each in parts.values() for part in each))
     return RowScan(
         columns={name: types[name] for name in read},
         time=time,
@@ -147,7 +157,8 @@ def compile_scan(plan: StreamPlan) -> RowScan:
         ahead=plan.stream.statement.max_ahead,
         wanted=made(plan.wanted.sql) if plan.wanted is not None and plan.roots else None,
         keys=tuple((made(key), type_) for key, type_ in zip(columns.keys, columns.key_types)),
-        wheres=tuple(made(where) for where in columns.wheres),
+        conjuncts=tuple(made(part) for part in distinct),
+        wheres=tuple(tuple(distinct.index(part.sql) for part in each) for each in parts.values()),
         values=tuple(
             Argument(
                 made(value.sql),

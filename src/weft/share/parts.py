@@ -57,6 +57,12 @@ def _split(plan: Plan) -> tuple[list[Plan], Aggregate | None, list[Plan]]:
     return [], None, chain
 
 
+def conjuncts(predicate: Expr) -> list[Expr]:
+    """The parts that AND joins, in order."""
+    tree = predicate.tree
+    return [expr(part) for part in tree.flatten()] if isinstance(tree, exp.And) else [predicate]
+
+
 def conjunction(predicates: list[Expr]) -> Expr | None:
     """All of them, each once; None when there is none."""
     distinct = list(dict.fromkeys(predicates))
