@@ -41,7 +41,7 @@ class Together:
 
 
 def together(combined: Iterable[Combined]) -> Iterator[Together]:
-    """What was chosen by each, the rows of one after those of the other, as many at once as are few enough."""
+    """What each has chosen, the rows of one after those of the other, as many at once as are few enough."""
     place, parts, count = 0, list[Combined](), 0
     for each in combined:
         if parts and count + len(each.window) > _AT_ONCE:

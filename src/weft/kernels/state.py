@@ -22,7 +22,7 @@ from weft.kernels.arrow import TIME, array_of, whole
 from weft.kernels.cells import NOWHERE, Selection, Store, nothing
 from weft.kernels.choosing import Chooser
 from weft.kernels.columns import Codes, ColumnSpec, Parts, Values, is_coded, layout, lift
-from weft.kernels.combine import KINDS, SUM, Arrays, Ints, Kind, distinct
+from weft.kernels.combine import KINDS, SUM, Arrays, Ints, Kind, combine_runs, distinct
 from weft.kernels.dense import Dense
 from weft.kernels.groups import GroupIndex
 from weft.kernels.kept import Kept
