@@ -241,10 +241,10 @@ def method(made: Recipe) -> str:
     partial = made.partials[0]
     if partial.op in (Op.COUNT, Op.SUM_INT, Op.SUM_LONG, Op.SUM_DECIMAL, Op.SUM_WIDE):
         return "prefix"
-    return "ranked" if _is_ranked(partial.type) or _is_ranked(partial.by_type) else "dyadic"
+    return "ranked" if is_ranked(partial.type) or is_ranked(partial.by_type) else "dyadic"
 
 
-def _is_ranked(type_: str | None) -> bool:
+def is_ranked(type_: str | None) -> bool:
     """Whether values of the type are too long for a code of their own, so that they are ranked."""
     if type_ is not None and is_decimal(type_):
         return decimal_parts(type_)[0] > _LONGEST_CODED

@@ -1,0 +1,67 @@
+"""From which rate, or number of groups, on another way to share would cost less."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from weft.share.model.load import Load
+from weft.share.model.plans import SHARED, Way, Ways
+
+LESS = 0.95  # of the cost: what is closer is the same
+STEPS = 4  # halvings between two looks
+_FEWER = slice(None, None, 4)  # of the cuts
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """Another way costs less when there are so many `what`, or beyond."""
+
+    what: str  # rows | groups
+    at: float
+    way: Way
+
+
+def turns(ways: Ways, load: Load) -> list[Turn]:
+    """The nearest number of rows a second, fewer or more, and of groups, at which another way wins."""
+    looks: list[tuple[str, Callable[[float], Load], float, tuple[float, ...]]] = [
+        ("rows", load.with_rows, load.rows, (10.0, 100.0, 1000.0)),
+        ("rows", load.with_rows, load.rows, (0.1, 0.01, 0.001)),
+        ("groups", load.with_groups, load.groups, (10.0, 100.0, 1000.0, 10_000.0)),
+    ]
+    found = (_turn(ways, *look) for look in looks)
+    return [turn for turn in found if turn is not None]
+
+
+def _turn(
+    ways: Ways, what: str, changed: Callable[[float], Load], now: float, factors: tuple[float, ...]
+) -> Turn | None:
+    near = now
+    for factor in factors:
+        better = _better(ways, changed(now * factor))
+        if better is not None:
+            return _between(ways, what, changed, near, now * factor, better)
+        near = now * factor
+    return None
+
+
+def _between(
+    ways: Ways, what: str, changed: Callable[[float], Load], near: float, far: float, way: Way
+) -> Turn:
+    """The turn lies between `near` and `far`: where, to about a tenth."""
+    for _ in range(STEPS):
+        middle = (near * far) ** 0.5
+        better = _better(ways, changed(middle))
+        if better is None:
+            near = middle
+        else:
+            far, way = middle, better
+    return Turn(what, far, way)
+
+
+def _better(ways: Ways, load: Load) -> Way | None:
+    """The way that costs clearly less than what weft does; None: there is none."""
+    found = ways.all(load, _FEWER)
+    shared = next(way for way in found if way.name == SHARED)
+    best = min(found, key=lambda way: way.cost)
+    return best if best.cost < LESS * shared.cost else None

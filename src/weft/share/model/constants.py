@@ -1,0 +1,118 @@
+"""What one unit of each kind of work takes on a machine, in CPU-seconds.
+
+Shipped numbers serve until the machine is measured (`weft calibrate`); `origin` says which they are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields
+from enum import StrEnum
+from typing import Any
+
+from weft.share.build import is_ranked
+from weft.share.nodes import Op, Partial
+
+VERSION = 1  # of what the constants mean
+
+SHIPPED_AS = "as shipped"
+
+
+class Kind(StrEnum):
+    """Kinds of partials that cost alike; the final method follows from the kind."""
+
+    COUNT = "count"  # running sums
+    SUM = "sum"  # running sums
+    FLOAT = "float"  # blocks
+    EXTREME = "extreme"  # blocks
+    MOMENTS = "moments"  # blocks
+    PAIR = "pair"  # blocks: a value and what it is chosen by
+    RANKED = "ranked"  # ranks, then blocks
+
+
+RUNNING_SUMS = frozenset({Kind.COUNT, Kind.SUM})
+
+
+def kind_of(partial: Partial) -> Kind:
+    if is_ranked(partial.type) or is_ranked(partial.by_type):
+        return Kind.SUM if partial.op in (Op.SUM_DECIMAL, Op.SUM_WIDE) else Kind.RANKED
+    match partial.op:
+        case Op.COUNT:
+            return Kind.COUNT
+        case Op.SUM_INT | Op.SUM_LONG | Op.SUM_DECIMAL | Op.SUM_WIDE:
+            return Kind.SUM
+        case Op.SUM_FLOAT:
+            return Kind.FLOAT
+        case Op.MIN | Op.MAX:
+            return Kind.EXTREME
+        case Op.MOMENTS:
+            return Kind.MOMENTS
+        case Op.FIRST | Op.LAST | Op.MIN_BY | Op.MAX_BY:
+            return Kind.PAIR
+
+
+@dataclass(frozen=True, slots=True)
+class Constants:
+    """CPU-seconds for each unit of work."""
+
+    row: float  # a row read: its event time, its slice
+    predicate: float  # a row asked for one distinct predicate
+    key: float  # a row brought to its group in one root feed
+    partial: Mapping[Kind, float]  # a row added to one partial
+    made: float  # a cell of a batch brought to the driver and into the log
+    made_part: float  # and each of its partials
+    cell: float  # a cell folded into the state of a feed
+    fold: Mapping[Kind, float]  # and each of its partials
+    select: float  # a window and group found present, once for all queries with that window and predicate
+    final: Mapping[Kind, float]  # the value of one partial for one window and group
+    block: float  # what each doubling of the slices of a window adds, where blocks are combined
+    distinct: float  # a value (or sketch register) of a window counted
+    answer: float  # a row of answers made and written
+    value: float  # and each of its columns
+    batch: float  # whatever a batch holds
+    step: float  # whatever a step answers
+    query: float  # a query that has something to answer in a step
+    feed: float  # a feed that a batch is folded into
+    origin: str = SHIPPED_AS
+
+    def to_json(self) -> dict[str, Any]:
+        return {"version": VERSION} | asdict(self)
+
+    @staticmethod
+    def from_json(found: Mapping[str, Any]) -> Constants | None:
+        """Those that were kept; None if they were measured for another version."""
+        names = {field.name for field in fields(Constants)}
+        if found.get("version") != VERSION or names != found.keys() - {"version"}:
+            return None
+        by_kind = {
+            name: {Kind(kind): seconds for kind, seconds in value.items()}
+            for name, value in found.items()
+            if isinstance(value, Mapping)
+        }
+        return Constants(**{name: found[name] for name in names} | by_kind)
+
+
+def _nanoseconds(*values: float) -> dict[Kind, float]:
+    return {kind: value * 1e-9 for kind, value in zip(Kind, values, strict=True)}
+
+
+SHIPPED = Constants(
+    row=400e-9,
+    predicate=20e-9,
+    key=250e-9,
+    partial=_nanoseconds(15, 30, 20, 25, 80, 150, 300),
+    made=1500e-9,
+    made_part=300e-9,
+    cell=200e-9,
+    fold=_nanoseconds(30, 75, 45, 50, 80, 80, 700),
+    select=30e-9,
+    final=_nanoseconds(12, 20, 26, 45, 120, 100, 110),
+    block=2e-9,
+    distinct=60e-9,
+    answer=60e-9,
+    value=15e-9,
+    batch=0.25,
+    step=0.01,
+    query=200e-6,
+    feed=500e-6,
+)

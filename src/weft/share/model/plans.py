@@ -1,0 +1,162 @@
+"""The same queries shared in other ways, for comparison.
+
+    No Share      each query a job of its own, with its own scan
+    Shared        one job, one set of slices for all: what weft runs
+    Weave Share   one job, groups of queries with slices of their own; each group reads all rows
+    TriWeave      one job, rows are read once into the finest slices; each group folds these into its own
+
+Guirguis, "Scalable Processing of Multiple Aggregate Continuous Queries". Departures: work is weighed with
+what it takes on a machine, and windows come out of slices by the final method of each aggregate, where the
+thesis reads every slice again for every window. With running sums that leaves little to weave.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import chain
+
+from weft.share.model.constants import Constants
+from weft.share.model.cost import Charge
+from weft.share.model.load import Load
+from weft.share.model.price import Priced
+from weft.share.nodes import StreamPlan, Tap
+from weft.share.slicing import cut, overlap
+from weft.share.weave.classes import EdgeClass, edge_classes
+from weft.share.weave.history import history_of
+from weft.share.weave.points import Points, points_of
+
+MOST_CLASSES = 300  # beyond, finding groups takes seconds
+CUTS = 12  # of the history of merges that are looked at
+
+
+NO_SHARE, SHARED, WEAVE, TRIWEAVE = "No Share", "Shared", "Weave Share", "TriWeave"
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """One way to share: what it costs, with how many groups of queries."""
+
+    name: str
+    cost: float
+    groups: int
+
+
+class Ways:
+    """All ways to share the queries of one stream; what does not depend on the load is worked out once."""
+
+    def __init__(self, plan: StreamPlan, constants: Constants) -> None:
+        def priced(some: StreamPlan) -> Priced:
+            return Priced.of(some, constants, Load())
+
+        filters = [replace(plan, taps=(), feeds=(), standing=(one,)) for one in plan.standing]
+        self._shared = priced(plan)
+        self._alone = [priced(each) for each in (*(some_taps(plan, [tap]) for tap in plan.taps), *filters)]
+        self._filters = [priced(each) for each in filters]
+        self._cuts = [[priced(group) for group in groups] for groups in _cuts(plan)]
+
+    def all(self, load: Load, cuts: slice = slice(None)) -> list[Way]:
+        """The ways, woven ones with the groups that suit the load best; those that cannot differ left out."""
+        shared = self._shared.under(load).cost().total
+        apart = sum(each.under(load).cost().total for each in self._alone)
+        ways = [Way(NO_SHARE, apart, len(self._alone)), Way(SHARED, shared, 1)]
+        for name, weigh in ((WEAVE, self._two_level), (TRIWEAVE, self._three_level)):
+            woven = [Way(name, weigh(groups, load), len(groups)) for groups in self._cuts[cuts]]
+            if woven:
+                ways.append(min([*woven, Way(name, shared, 1)], key=lambda way: (way.cost, way.groups)))
+        return ways
+
+    def _two_level(self, groups: Sequence[Priced], load: Load) -> float:
+        """Every group reads all rows."""
+        here = (group.under(load) for group in groups)
+        return _total(chain.from_iterable(chain(g.level1(), g.state()) for g in here)) + self._besides(load)
+
+    def _three_level(self, groups: Sequence[Priced], load: Load) -> float:
+        """Rows are read once; every group folds the finest slices into its own."""
+        fine = self._shared.fine
+        folded = chain.from_iterable(replace(group.under(load), fine=fine).state() for group in groups)
+        return _total(chain(self._shared.under(load).level1(), folded)) + self._besides(load)
+
+    def _besides(self, load: Load) -> float:
+        """What does not depend on the groups."""
+        filters = chain.from_iterable(each.under(load).state() for each in self._filters)
+        return _total(chain(filters, self._shared.under(load).per_job()))
+
+
+def _total(charges: Iterable[Charge]) -> float:
+    return sum(charge.seconds for charge in charges)
+
+
+def _cuts(plan: StreamPlan) -> list[list[StreamPlan]]:
+    """Groups of queries to choose from, at least two: some cuts of the history of merges."""
+    classes = edge_classes([tap.window for tap in plan.taps], [float(overlap(t.window)) for t in plan.taps])
+    if len(classes) < 2:
+        return []
+    if len(classes) > MOST_CLASSES:
+        return [[some_taps(plan, [plan.taps[at] for at in one.members], one.rate) for one in classes]]
+    points = points_of(classes)
+    history = history_of(classes, points)
+    partitions = [history.partition(len(classes) - count) for count in _counts(len(classes))]
+    return [[_group(plan, classes, points, group) for group in each] for each in partitions]
+
+
+def _counts(most: int) -> list[int]:
+    """Numbers of groups to look at, from `most` down to 2, closer together where they are few."""
+    found = {max(2, round(most ** (at / (CUTS - 1)))) for at in range(CUTS)}
+    return sorted(found, reverse=True)
+
+
+def _group(
+    plan: StreamPlan, classes: Sequence[EdgeClass], points: Points, group: Sequence[int]
+) -> StreamPlan:
+    members = sorted(at for one in group for at in classes[one].members)
+    rate = classes[group[0]].rate if len(group) == 1 else points.rate(group)
+    return some_taps(plan, [plan.taps[at] for at in members], min(rate, plan.edges.rate))
+
+
+def some_taps(plan: StreamPlan, taps: Sequence[Tap], rate: float | None = None) -> StreamPlan:
+    """The plan of some of the queries: the feeds and partials that they read, and slices of their own.
+
+    `rate`: the edges a second of their slices, where that is known.
+    """
+    edges = cut([tap.window for tap in taps]) if rate is None else replace(plan.edges, rate=rate)
+    kept = {at: sorted(used) for at, used in sorted(_used(plan, taps).items())}
+    places = {at: place for place, at in enumerate(kept)}
+    feeds = tuple(
+        replace(
+            plan.feeds[at],
+            partials=tuple(plan.feeds[at].partials[each] for each in used),
+            parent=places.get(-1 if (parent := plan.feeds[at].parent) is None else parent),
+        )
+        for at, used in kept.items()
+    )
+    moved = tuple(_moved(tap, places, kept) for tap in taps)
+    return replace(plan, edges=edges, feeds=feeds, taps=moved, standing=(), guards=())
+
+
+def _used(plan: StreamPlan, taps: Sequence[Tap]) -> dict[int, set[int]]:
+    """The feeds that the queries read, and the partials of each; a feed that others come from has theirs."""
+    used: dict[int, set[int]] = {}
+    for tap in taps:
+        used.setdefault(tap.feed, set()).add(tap.present)
+        for final in tap.finals:
+            used.setdefault(final.feed, set()).update(final.partials)
+    for at, mine in used.items():
+        parent = plan.feeds[at].parent
+        if parent is not None and parent in used:
+            theirs = plan.feeds[parent].partials
+            used[parent] |= {theirs.index(plan.feeds[at].partials[each]) for each in mine}
+    return used
+
+
+def _moved(tap: Tap, places: Mapping[int, int], kept: Mapping[int, Sequence[int]]) -> Tap:
+    """A tap into feeds that have other places, and of which some partials are gone."""
+    finals = tuple(
+        replace(
+            final,
+            feed=places[final.feed],
+            partials=tuple(kept[final.feed].index(at) for at in final.partials),
+        )
+        for final in tap.finals
+    )
+    return replace(tap, feed=places[tap.feed], present=kept[tap.feed].index(tap.present), finals=finals)

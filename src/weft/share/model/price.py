@@ -1,0 +1,153 @@
+"""The price of a stream's plan: how often each thing is done, times what it takes.
+
+    level 1     every row, once: read, asked for each predicate, added to each partial of each root feed
+    state       the cells of each batch are folded; windows are answered from them, and the answers written
+    per job     what a batch and a step take whatever they hold
+
+Windows come out of slices by the final method of each partial: of running sums a window is the difference of
+two, however many slices it has; of blocks it is a few more with every doubling of the slices.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from math import log2
+
+from weft.share.model.constants import RUNNING_SUMS, Constants, Kind, kind_of
+from weft.share.model.cost import Charge, Cost, Level, summed
+from weft.share.model.load import Load, occupied
+from weft.share.model.readers import Readers, readers
+from weft.share.nodes import Feed, StreamPlan, Tap
+from weft.times import SECOND
+
+_DENSE = 16  # places a cell: groups that are rarer than this in a slice are kept as a list
+
+
+@dataclass(frozen=True, slots=True)
+class Priced:
+    """A plan of one stream under a load. `fine` is the edge rate of the cells of level 1."""
+
+    plan: StreamPlan
+    readers: Readers
+    constants: Constants
+    load: Load
+    fine: float
+
+    @staticmethod
+    def of(plan: StreamPlan, constants: Constants, load: Load, fine: float | None = None) -> Priced:
+        return Priced(plan, readers(plan), constants, load, plan.edges.rate if fine is None else fine)
+
+    def under(self, load: Load) -> Priced:
+        return replace(self, load=load)
+
+    def cost(self) -> Cost:
+        """All of it, in one job."""
+        return summed([*self.level1(), *self.state(), *self.per_job()])
+
+    # -- level 1
+
+    def level1(self) -> Iterator[Charge]:
+        rows, c = self.load.rows, self.constants
+        yield Charge(Level.READ, rows * c.row, self.readers.everyone)
+        for askers in self.readers.predicates.values():
+            yield Charge(Level.READ, rows * c.predicate, askers)
+        for root in self.plan.roots:
+            cells = self.cells(root)
+            yield Charge(Level.AGGREGATE, rows * c.key + cells * c.made, self.readers.feeds[root])
+            for partial in self.plan.feeds[root].partials:
+                seconds = rows * c.partial[kind_of(partial)] + cells * c.made_part
+                yield Charge(Level.AGGREGATE, seconds, self.readers.partials[root, partial])
+
+    # -- the state
+
+    def state(self) -> Iterator[Charge]:
+        for at in range(len(self.plan.feeds)):
+            yield from self._folding(at)
+        yield from self._selecting()
+        for tap in self.plan.taps:
+            yield from self._answering(tap)
+        for standing in self.plan.standing:
+            name = standing.query.name
+            part = 1.0 if standing.where is None else self.load.passing.get(standing.where.sql, 1.0)
+            yield Charge(Level.OUTPUT, self.load.rows * part * self._written(name), [name])
+
+    def _folding(self, at: int) -> Iterator[Charge]:
+        feed, c = self.plan.feeds[at], self.constants
+        cells, users = self.cells(at), self.readers.feeds[at]
+        yield Charge(Level.FOLD, cells * c.cell, users)
+        yield Charge(Level.FIXED, c.feed / self.load.batch, users)
+        for partial in feed.partials:
+            seconds = cells * c.fold[kind_of(partial)]
+            yield Charge(Level.FOLD, seconds, self.readers.partials[at, partial])
+
+    def _selecting(self) -> Iterator[Charge]:
+        alike: dict[tuple[int, int, object], list[Tap]] = {}
+        for tap in self.plan.taps:
+            alike.setdefault((tap.feed, tap.present, tap.window), []).append(tap)
+        for (feed, _, _), taps in alike.items():
+            seconds = self._places(self.plan.feeds[feed], taps[0]) * self.constants.select
+            yield Charge(Level.FINAL, seconds, [tap.query.name for tap in taps])
+
+    def _answering(self, tap: Tap) -> Iterator[Charge]:
+        name, c = [tap.query.name], self.constants
+        yield Charge(Level.FINAL, sum(self._finals(tap)), name)
+        yield Charge(Level.OUTPUT, self.answers(tap) * self._written(tap.query.name), name)
+        steps = min(1 / self.load.batch, SECOND / tap.window.slide)
+        yield Charge(Level.FIXED, steps * c.query, name)
+
+    def _finals(self, tap: Tap) -> Iterator[float]:
+        """What each aggregate of a query takes."""
+        for final in tap.finals:
+            feed, c = self.plan.feeds[final.feed], self.constants
+            places = self._places(feed, tap)
+            if feed.extra:
+                yield places * c.distinct
+                continue
+            for kind in {kind_of(feed.partials[at]) for at in final.partials}:
+                yield places * (c.final[kind] + self._blocks(kind, tap) * c.block)
+
+    def _blocks(self, kind: Kind, tap: Tap) -> float:
+        """How often the slices of a window double."""
+        slices = tap.window.range / SECOND * self.plan.edges.rate
+        return 0.0 if kind in RUNNING_SUMS else log2(max(1.0, slices))
+
+    def _written(self, query: str) -> float:
+        """What a row of its answers takes."""
+        return self.constants.answer + self.readers.columns[query] * self.constants.value
+
+    # -- per job
+
+    def per_job(self) -> Iterator[Charge]:
+        c = self.constants
+        yield Charge(Level.FIXED, (c.batch + c.step) / self.load.batch, self.readers.everyone)
+
+    # -- how often
+
+    def answers(self, tap: Tap) -> float:
+        """Rows of answers a second: groups that have a row in a window, times windows."""
+        feed = self.plan.feeds[tap.feed]
+        rows = self.load.rows * self.load.part_of(feed.partials[tap.present]) * tap.window.range / SECOND
+        return occupied(self._groups(tap), rows) * SECOND / tap.window.slide
+
+    def _groups(self, tap: Tap) -> float:
+        """Of its feed, those that are the query's."""
+        groups = self.load.groups_of(self.plan.feeds[tap.feed])
+        for pick in tap.picks:
+            groups *= min(1.0, len(pick.values) / self.load.groups)
+        return max(1.0, groups)
+
+    def _places(self, feed: Feed, tap: Tap) -> float:
+        """Windows and groups that are looked at a second: all groups, where most are in most slices."""
+        groups = self.load.groups_of(feed)
+        slice_rows = self.load.rows / self.plan.edges.rate
+        present = occupied(groups, self.load.rows * tap.window.range / SECOND)
+        dense = occupied(groups, slice_rows) * _DENSE >= groups
+        return (groups if dense else present) * SECOND / tap.window.slide
+
+    def cells(self, at: int) -> float:
+        """Cells a second that a feed takes in, batch by batch: a batch begins and ends within a slice."""
+        feed = self.plan.feeds[at]
+        root = feed if feed.parent is None else self.plan.feeds[feed.parent]
+        batch, groups = self.load.batch, self.load.groups_of(root)
+        return occupied((1 + self.fine * batch) * groups, self.load.rows * batch) / batch

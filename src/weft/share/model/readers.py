@@ -1,0 +1,59 @@
+"""Who reads what of a stream's plan: among whom the price of what is shared is split."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from weft.share.nodes import Partial, StreamPlan, Tap
+from weft.share.parts import parts
+
+Names = Sequence[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Readers:
+    """Names of queries: all, by predicate, by feed, by partial of a feed; and how wide their answers are."""
+
+    everyone: Names
+    predicates: Mapping[str, Names]
+    feeds: Mapping[int, Names]
+    partials: Mapping[tuple[int, Partial], Names]
+    columns: Mapping[str, int]
+
+
+def readers(plan: StreamPlan) -> Readers:
+    """Who reads what; who reads a feed reads the one it is combined from as well."""
+    feeds: dict[int, dict[str, None]] = defaultdict(dict)
+    partials: dict[tuple[int, Partial], dict[str, None]] = defaultdict(dict)
+    predicates: dict[str, dict[str, None]] = defaultdict(dict)
+    for tap in plan.taps:
+        for at, partial in _read_by(plan, tap):
+            for feed in _with_parent(plan, at):
+                feeds[feed][tap.query.name] = None
+                partials[feed, partial][tap.query.name] = None
+            if partial.where is not None:
+                predicates[partial.where.sql][tap.query.name] = None
+    for standing in plan.standing:
+        if standing.where is not None:
+            predicates[standing.where.sql][standing.query.name] = None
+    queries = [*(tap.query for tap in plan.taps), *(one.query for one in plan.standing)]
+    return Readers(
+        tuple(query.name for query in queries),
+        {where: tuple(names) for where, names in predicates.items()},
+        {at: tuple(names) for at, names in feeds.items()},
+        {key: tuple(names) for key, names in partials.items()},
+        {query.name: len(parts(query).items) for query in queries},
+    )
+
+
+def _read_by(plan: StreamPlan, tap: Tap) -> list[tuple[int, Partial]]:
+    """The partials that a query reads, each with its feed."""
+    read = [(tap.feed, tap.present)] + [(final.feed, at) for final in tap.finals for at in final.partials]
+    return [(feed, plan.feeds[feed].partials[at]) for feed, at in dict.fromkeys(read)]
+
+
+def _with_parent(plan: StreamPlan, at: int) -> list[int]:
+    parent = plan.feeds[at].parent
+    return [at] if parent is None else [at, parent]

@@ -1,0 +1,196 @@
+"""What a plan costs: nothing is lost among levels and queries, and the final method decides what pays."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from weft.lang.parse import parse_program
+from weft.optimize.pipeline import optimize_program
+from weft.plan.bind import bind_program
+from weft.share.build import build
+from weft.share.model.change import turns
+from weft.share.model.constants import SHIPPED, Constants, Kind, kind_of
+from weft.share.model.cost import Level
+from weft.share.model.load import Load, Loads, occupied
+from weft.share.model.plans import NO_SHARE, SHARED, TRIWEAVE, WEAVE, Ways, some_taps
+from weft.share.model.price import Priced
+
+STREAM = """
+CREATE STREAM trades (symbol STRING, venue STRING, price DOUBLE, qty BIGINT, ts TIMESTAMP)
+  TIMESTAMP BY ts DELAY 1 SECOND FROM parquet OPTIONS ('path' = 'trades');
+"""
+
+
+def plan_of(*queries):
+    text = STREAM + "".join(f"CREATE QUERY q{at} AS {query};\n" for at, query in enumerate(queries))
+    return build(optimize_program(bind_program(parse_program(text)))).stream("trades")
+
+
+def windowed(items, window, keys="symbol", where=""):
+    return (
+        f"SELECT {keys}, {items} FROM trades [RANGE {window[0]} SECONDS SLIDE {window[1]} SECONDS] "
+        f"{f'WHERE {where}' if where else ''} GROUP BY {keys}"
+    )
+
+
+def ways_of(plan, load=Load(), constants=SHIPPED):  # noqa: B008  frozen
+    return {way.name: way for way in Ways(plan, constants).all(load)}
+
+
+ITEMS = ["COUNT(*)", "SUM(qty)", "AVG(qty)", "SUM(price)", "MAX(price)", "STDDEV(price)", "LAST(price)"]
+queries = st.builds(
+    windowed,
+    st.lists(st.sampled_from(ITEMS), min_size=1, max_size=3, unique=True).map(", ".join),
+    st.tuples(st.integers(1, 100), st.integers(1, 30)),
+    st.sampled_from(["symbol", "venue", "symbol, venue"]),
+    st.sampled_from(["", "qty > 5", "price < 3"]),
+)
+loads = st.builds(
+    Load, rows=st.floats(0.1, 1e7), groups=st.floats(1, 1e6), batch=st.sampled_from([0.1, 1.0, 10.0, 60.0])
+)
+ANY_NUMBER = settings(max_examples=40, deadline=None)
+
+
+@ANY_NUMBER
+@given(st.lists(queries, min_size=1, max_size=8), loads)
+def test_the_queries_together_cost_what_the_levels_do(texts, load):
+    cost = Priced.of(plan_of(*texts), SHIPPED, load).cost()
+    by_query = {level: sum(mine[level] for mine in cost.queries.values()) for level in Level}
+    assert by_query == pytest.approx(cost.levels)
+    assert all(seconds >= 0 for seconds in cost.levels.values())
+    assert set(cost.queries) == {f"q{at}" for at in range(len(texts))}
+
+
+@ANY_NUMBER
+@given(queries, loads)
+def test_a_query_by_itself_costs_the_same_shared_or_not(text, load):
+    ways = ways_of(plan_of(text), load)
+    assert ways[NO_SHARE].cost == pytest.approx(ways[SHARED].cost)
+    assert set(ways) == {NO_SHARE, SHARED}
+
+
+@ANY_NUMBER
+@given(st.lists(queries, min_size=1, max_size=8), loads)
+def test_all_queries_taken_out_of_a_plan_cost_what_the_plan_does(texts, load):
+    plan = plan_of(*texts)
+    again = some_taps(plan, plan.taps, plan.edges.rate)
+    assert Priced.of(again, SHIPPED, load).cost().levels == pytest.approx(
+        Priced.of(plan, SHIPPED, load).cost().levels
+    )
+
+
+@ANY_NUMBER
+@given(
+    st.lists(st.tuples(st.integers(1, 500), st.integers(1, 100)), min_size=2, max_size=8, unique=True), loads
+)
+def test_where_windows_are_differences_of_running_sums_one_set_of_slices_is_best(windows, load):
+    plan = plan_of(*(windowed("SUM(qty), COUNT(*)", window) for window in windows))
+    ways = ways_of(plan, load)
+    assert min(ways.values(), key=lambda way: way.cost).cost == pytest.approx(ways[SHARED].cost)
+
+
+def test_windows_of_running_sums_cost_the_same_however_many_slices_they_have():
+    coarse, fine = (
+        plan_of(windowed("SUM(qty)", (600, 60)), windowed("COUNT(*)", (slide, slide), "venue"))
+        for slide in (60, 1)
+    )
+    assert fine.edges.rate == 60 * coarse.edges.rate
+    answering = [
+        Priced.of(plan, SHIPPED, Load()).cost().queries["q0"][Level.FINAL] for plan in (coarse, fine)
+    ]
+    assert answering[0] == pytest.approx(answering[1])
+
+
+def test_windows_of_blocks_cost_more_with_every_doubling_of_their_slices():
+    coarse, fine = (
+        plan_of(windowed("MAX(price)", (640, 64)), windowed("COUNT(*)", (slide, slide), "venue"))
+        for slide in (64, 16)
+    )
+    mine = [Priced.of(plan, SHIPPED, Load()).cost().queries["q0"][Level.FINAL] for plan in (coarse, fine)]
+    windows = 100 / 64  # of groups, a second
+    assert mine[1] - mine[0] == pytest.approx(2 * windows * SHIPPED.block)
+
+
+def test_groups_with_slices_of_their_own_win_where_reading_slices_is_dear():
+    """As in the literature, whose windows read every slice: the arithmetic is not biased to one answer."""
+    dear = replace(SHIPPED, block=1e-3, cell=0.0, feed=0.0)
+    plan = plan_of(
+        *(windowed("MAX(price)", (slide * 10, slide)) for slide in (7, 11, 13)),
+        *(windowed("SUM(price)", (3000 + at, 1)) for at in range(2)),
+    )
+    ways = ways_of(plan, Load(rows=100.0), dear)
+    assert ways[TRIWEAVE].groups > 1
+    assert ways[TRIWEAVE].cost < ways[SHARED].cost
+    assert ways[WEAVE].cost <= ways[SHARED].cost
+
+
+def test_what_would_change_the_plan_is_found():
+    """With a job for nothing and cells that are dear, queries by other keys would rather be apart."""
+    odd = replace(SHIPPED, batch=0.0, step=0.0, cell=1e-2, row=1e-6)
+    plan = plan_of(windowed("MAX(price)", (60, 60)), windowed("MAX(qty)", (1, 1), "venue"))
+    (turn,) = turns(Ways(plan, odd), Load(rows=1e6, groups=1.0, batch=60.0))[-1:]
+    at = replace(Load(rows=1e6, batch=60.0), groups=turn.at)
+    ways = {way.name: way.cost for way in Ways(plan, odd).all(at)}
+    assert turn.what == "groups"
+    assert min(ways.values()) < ways[SHARED]
+
+
+def test_what_two_queries_share_is_split_and_what_is_theirs_is_not():
+    plan = plan_of(windowed("SUM(qty)", (10, 10)), windowed("SUM(qty), MAX(price)", (10, 10)))
+    cost = Priced.of(plan, SHIPPED, Load()).cost()
+    mine, other = (cost.queries[name][Level.AGGREGATE] for name in ("q0", "q1"))
+    cells = Priced.of(plan, SHIPPED, Load()).cells(0)
+    assert other - mine == pytest.approx(10_000 * SHIPPED.partial[Kind.EXTREME] + cells * SHIPPED.made_part)
+
+
+def test_cells_are_never_more_than_rows_nor_than_places():
+    plan = plan_of(windowed("SUM(qty)", (10, 1)))
+    assert Priced.of(plan, SHIPPED, Load(rows=5.0, groups=1e6)).cells(0) == pytest.approx(5.0, rel=1e-3)
+    assert Priced.of(plan, SHIPPED, Load(rows=1e9, groups=50.0)).cells(0) == pytest.approx(100.0)
+
+
+def test_what_rows_leave_occupied():
+    assert occupied(10.0, 1e9) == pytest.approx(10.0)
+    assert occupied(1e9, 10.0) == pytest.approx(10.0)
+    assert occupied(0.0, 10.0) == 0.0
+
+
+@pytest.mark.parametrize(
+    ("aggregate", "kind"),
+    [
+        ("COUNT(qty)", Kind.COUNT),
+        ("SUM(qty)", Kind.SUM),
+        ("SUM(CAST(price AS DECIMAL(38, 2)))", Kind.SUM),
+        ("SUM(price)", Kind.FLOAT),
+        ("MIN(price)", Kind.EXTREME),
+        ("MIN(venue)", Kind.RANKED),
+        ("MAX_BY(price, venue)", Kind.RANKED),
+        ("VAR_POP(price)", Kind.MOMENTS),
+        ("FIRST(price)", Kind.PAIR),
+    ],
+)
+def test_kinds_of_partials(aggregate, kind):
+    plan = plan_of(windowed(aggregate, (10, 1)))
+    assert kind_of(plan.feeds[0].partials[plan.taps[0].finals[0].partials[0]]) is kind
+
+
+def test_constants_are_kept_and_those_of_another_version_are_not_read():
+    kept = replace(SHIPPED, origin="measured").to_json()
+    assert Constants.from_json(kept) == replace(SHIPPED, origin="measured")
+    assert Constants.from_json(kept | {"version": 0}) is None
+    assert Constants.from_json({name: value for name, value in kept.items() if name != "row"}) is None
+
+
+def test_a_load_that_was_counted_and_one_that_was_given():
+    plan = plan_of(windowed("COUNT(DISTINCT qty), COUNT(*)", (10, 1)), windowed("COUNT(*)", (10, 1), "venue"))
+    counted = Load(counted={("symbol",): 7.0, ("symbol", "qty"): 30.0}, groups_by="measured")
+    groups = {tuple(key.sql for key in feed.keys): counted.groups_of(feed) for feed in plan.feeds}
+    assert groups == {("symbol",): 7.0, ("symbol", "qty"): 30.0, ("venue",): 100.0}
+    given_ = Loads({"trades": counted}).given(rows=None, groups=9.0).of("trades")
+    assert {given_.groups_of(feed) for feed in plan.feeds} == {9.0, 90.0}
+    assert (given_.groups_by, given_.rows_by) == ("given", "assumed")
+    assert Loads({"trades": counted}).of("others") == Load()
