@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Self
 
 from weft import times
 from weft.collecting import uncollected
+from weft.engine.calibration import constants_of
 from weft.engine.placement import AUTO, check_placement
 from weft.errors import Errors, QueryError, RunError
 from weft.lang.parse import read_program
@@ -37,6 +38,8 @@ from weft.plan.bind import NOTHING, bind_program
 from weft.plan.nodes import Program
 from weft.share.build import build
 from weft.share.explain import Explanation, explain_program
+from weft.share.model.forecast import Basis
+from weft.share.model.load import Loads
 from weft.share.nodes import SharedPlan
 from weft.share.parts import parts
 
@@ -140,9 +143,26 @@ class Session:
     def plan(self) -> SharedPlan:
         return build(self.program)
 
-    def explain(self, name: str | None = None, format: str = "text") -> Explanation:
-        """The shared plan, or one query and what it shares; needs no Spark."""
-        return explain_program(self.program, name, format)
+    def explain(
+        self,
+        name: str | None = None,
+        format: str = "text",
+        *,
+        rate: float | None = None,
+        groups: float | None = None,
+    ) -> Explanation:
+        """The shared plan, or one query and what it shares, with what it costs; needs no Spark.
+
+        `rate` (rows a second) and `groups` (of each feed with keys) say what the streams bring, instead of
+        what a running program has counted or, before it runs, is assumed.
+        """
+        return explain_program(self.program, name, format, self._basis(rate, groups))
+
+    def _basis(self, rate: float | None, groups: float | None) -> Basis:
+        for what, number in (("rate", rate), ("groups", groups)):
+            if number is not None and not 0 < number < float("inf"):
+                raise RunError(f"bad-{what}", f"{what} = {number:g} is no number above 0")
+        return Basis(Loads().given(rate, groups), constants_of(self.home))
 
     def check(self) -> Program:
         """The program bound with Spark's own analyzer, and its sources opened; raises all errors at once."""

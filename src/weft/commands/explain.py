@@ -3,40 +3,66 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import click
 
-from weft.commands.options import home_beside, program_argument, read
+from weft.commands.options import home_beside, home_option, program_argument, read
+from weft.log.paths import AnyPath
 from weft.session import Session
+
+POSITIVE = click.FloatRange(min=0, min_open=True)
 
 
 @click.command("explain")
 @program_argument
 @click.argument("queries", nargs=-1, metavar="[QUERY]...")
+@home_option
+@click.option("--rate", type=POSITIVE, metavar="N", help="Rows a second that each stream brings.")
+@click.option("--groups", type=POSITIVE, metavar="N", help="Groups in each feed with keys.")
 @click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
-def command(program: Path, queries: tuple[str, ...], form: str) -> None:
-    """Show the plans of a program, what its queries share and what that saves. Needs no JVM.
+def command(
+    program: Path,
+    queries: tuple[str, ...],
+    home: AnyPath | None,
+    rate: float | None,
+    groups: float | None,
+    form: str,
+) -> None:
+    """Show the plans of a program, what its queries share, what that saves and what it costs. Needs no JVM.
 
     Without QUERY: the shared plan of the whole program. With: the logical plan of each, every line ending in
     its update pattern, and what it shares with the others.
 
+    Costs are predicted, CPU time for each second of stream. What the streams bring is assumed unless --rate
+    and --groups say it; what work takes on this machine is as shipped until `weft calibrate` has measured it.
+
     \b
     --format json:
       {"plans": {QUERY: [LINE, ...]},      logical plans
-       "shared": {...}}                    streams with slices, feeds and taps; what sharing saves
+       "shared": {...},                    streams with slices, feeds and taps; what sharing saves
+       "cost": {...}}                      by level, query and way to share, in seconds
     """
-    session = Session(home=home_beside(program))
+    session = Session(home=home or home_beside(program))
     session.sql(read(program), file=str(program))
+
+    def explain(name: str | None, format: str) -> str:
+        return str(session.explain(name, format, rate=rate, groups=groups))
+
     if form == "json":
-        click.echo(json.dumps(_merged(session, queries), indent=2))
+        click.echo(json.dumps(_merged(explain, queries), indent=2))
     else:
-        click.echo("\n\n".join(str(session.explain(name)) for name in queries or (None,)))
+        click.echo("\n\n".join(explain(name, "text") for name in queries or (None,)))
 
 
-def _merged(session: Session, queries: tuple[str, ...]) -> dict[str, Any]:
-    """The explanations of all queries asked for as one: each plan, and the shared plan once."""
-    explained = [json.loads(session.explain(name, format="json")) for name in queries or (None,)]
-    plans = {name: plan for one in explained for name, plan in one["plans"].items()}
-    return {**explained[0], "plans": plans}
+def _merged(explain: Callable[[str | None, str], str], queries: tuple[str, ...]) -> dict[str, Any]:
+    """The explanations of all queries asked for as one: plan and cost of each, and the shared plan once."""
+    if not queries:
+        whole: dict[str, Any] = json.loads(explain(None, "json"))
+        return whole
+    explained = {name: json.loads(explain(name, "json")) for name in queries}
+    plans = {name: plan for one in explained.values() for name, plan in one["plans"].items()}
+    costs = {name: one["cost"] for name, one in explained.items()}
+    return {**explained[queries[0]], "plans": plans, "cost": costs}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 from sqlglot import exp
 
@@ -14,6 +14,7 @@ from weft.share.parts import parts
 from weft.share.picking import show_key, show_pick
 from weft.share.same import same_as
 from weft.share.slicing import overlap
+from weft.share.table import table
 from weft.times import show_duration
 
 Names = Mapping[str, str]  # an expression as SQL: what it is called
@@ -60,17 +61,17 @@ def _show_stream(plan: StreamPlan) -> str:
         sketches = _sketches(plan)
         lines += ["", f"  slices   {_show_edges(plan)}", f"           {plan.edges.reason}"]
         lines += ["", "  feeds    partial aggregates by slice and group keys, computed once for all"]
-        lines += _table([_feed_row(plan, at, sketches) for at in range(len(plan.feeds))], indent=4)
+        lines += table([_feed_row(plan, at, sketches) for at in range(len(plan.feeds))], indent=4)
         lines += ["", "  partials and how many queries read each"]
-        lines += _table(_partial_rows(plan, sketches), indent=4)
+        lines += table(_partial_rows(plan, sketches), indent=4)
         lines += ["", "  windows come out of slices by"]
-        lines += _table(_method_rows(plan), indent=4)
+        lines += table(_method_rows(plan), indent=4)
         lines += ["", "  queries"]
         same = same_as(plan)
-        lines += _table([_tap_row(plan, tap, same.get(tap.query.name)) for tap in plan.taps], indent=4)
+        lines += table([_tap_row(plan, tap, same.get(tap.query.name)) for tap in plan.taps], indent=4)
     if plan.standing:
         lines += ["", "  standing filters, answered with the batch that brings the row"]
-        lines += _table([(s.query.name, _where(s.where) or "every row") for s in plan.standing], indent=4)
+        lines += table([(s.query.name, _where(s.where) or "every row") for s in plan.standing], indent=4)
     return "\n".join(lines)
 
 
@@ -212,13 +213,13 @@ def _show_tap(plan: StreamPlan, tap: Tap) -> str:
     for partial in sorted(mine, key=lambda part: part.text):
         others = [t.query.name for t in plan.taps if t is not tap and partial in partials_of(plan, t)]
         rows.append((_show_partial(partial, sketches), _with(others)))
-    lines += _table(rows, indent=4)
+    lines += table(rows, indent=4)
     if tap.picks:
         lines.append(f"  {_picks(plan, tap)}: by keys of the feed, so that no row is asked for it")
     if (same := same_as(plan).get(tap.query.name)) is not None:
         lines.append(f"  same as {same}: answered once for both")
     lines.append("  finals")
-    lines += _table([(f.name, f.function, f.method, METHODS[f.method]) for f in tap.finals], indent=4)
+    lines += table([(f.name, f.function, f.method, METHODS[f.method]) for f in tap.finals], indent=4)
     return "\n".join(lines)
 
 
@@ -277,7 +278,7 @@ def _show_saving(plan: SharedPlan) -> str:
         _times(saving.row_updates_apart, saving.row_updates_shared),
     )
     title = f"what sharing saves, {saving.queries} {_plural('query', saving.queries)}"
-    return "\n".join([title, *_table([partials, updates], indent=2)])
+    return "\n".join([title, *table([partials, updates], indent=2)])
 
 
 def _times(apart: float, shared: float) -> str:
@@ -286,14 +287,3 @@ def _times(apart: float, shared: float) -> str:
 
 def _plural(word: str, count: int) -> str:
     return word if count == 1 else "queries" if word == "query" else word + "s"
-
-
-def _table(rows: Sequence[tuple[str, ...]], indent: int) -> list[str]:
-    """Rows as aligned columns; an over-long cell does not push the others away."""
-    if not rows:
-        return []
-    widths = [min(48, max(len(row[at]) for row in rows)) for at in range(len(rows[0]))]
-    return [
-        " " * indent + "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
-        for row in rows
-    ]
