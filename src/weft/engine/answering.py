@@ -23,6 +23,7 @@ from weft.engine.letters import DEAD
 from weft.engine.outcome import Outcome, stopped
 from weft.engine.windows import Reach
 from weft.log.ingest import IngestRecord
+from weft.share.model.cost import Level
 
 if TYPE_CHECKING:
     from weft.engine.runtime import Runtime
@@ -46,17 +47,21 @@ class Step:
         """Do it; the runtime stands behind it afterwards."""
         runtime, began = self._runtime, time.time()
         records = runtime.records_upto(self._intent["positions"])
-        self._fold(records)
+        with runtime.meter.during(Level.FOLD):
+            self._fold(records)
         made = self._answer({name: Reach(*pair) for name, pair in self._intent["reach"].items()})
         failing = self._failing(records, made)
-        self._commit(made.without(failing), failing)
+        with runtime.meter.during(Level.OUTPUT):
+            self._commit(made.without(failing), failing)
         runtime.positions, runtime.step_number = dict(self._intent["positions"]), self._number
         oldest = min((record.meta["started"] for _, record in records), default=began)
         runtime.step_seconds, runtime.latency = time.time() - began, time.time() - oldest
         if failing:
             runtime.take_out(failing)
-        for state in runtime.states.values():
-            state.expire()
+        runtime.groups = {name: state.count_groups() for name, state in runtime.states.items()}
+        with runtime.meter.during(Level.FOLD):
+            for state in runtime.states.values():
+                state.expire()
         runtime.measure()
 
     def _fold(self, records: Records) -> None:
@@ -78,8 +83,9 @@ class Step:
         runtime = self._runtime
         states = {name: runtime.states[name] for name in reach if name in runtime.states}
         dues = [state.due(reach[name], runtime.first.get(name)) for name, state in states.items()]
-        with runtime.answers.writer(self._number) as out:
-            made = finish((item for due in dues for item in due.items), runtime.finisher, out)
+        items = runtime.meter.watched((item for due in dues for item in due.items), Level.OUTPUT)
+        with runtime.meter.during(Level.OUTPUT), runtime.answers.writer(self._number) as out:
+            made = finish(items, runtime.finisher, out)
             made.take(out)
         for due in dues:
             made.add(due.said)

@@ -65,6 +65,10 @@ class Bucketed:
         """What the cells are good for; those of a finer feed lie in other buckets than those of a coarser."""
         return replace(held(self.plan, self.floors, self.reach), apart=True)
 
+    def count_groups(self) -> dict[tuple[str, ...], int]:
+        """Only the buckets know."""
+        return {}
+
     def take_in(self, record: IngestRecord, load: Callable[[], pa.Table | None]) -> dict[str, int]:
         """A batch is there to be folded; how many rows came too late, the buckets will tell."""
         self.upto = record.number

@@ -18,10 +18,12 @@ from weft.engine.answering import Step
 from weft.engine.batch import Batch
 from weft.engine.bucketed import Bucketed, Place
 from weft.engine.buckets import is_cells, spread
+from weft.engine.census import Census
 from weft.engine.epochs import FAILED, PicksBy, Texts, change, unchanged
 from weft.engine.errands import Crew
 from weft.engine.fresh import Fresh
 from weft.engine.held import Held, first_bound
+from weft.engine.meter import Meter
 from weft.engine.recovery import find, load_states, restore, save, was_in_buckets
 from weft.engine.shape import Done, Job
 from weft.engine.step import StreamState
@@ -73,6 +75,8 @@ class Runtime:
         self.dead: set[str] = set()
         self._failure: BaseException | None = None
         self.step_seconds = self.latency = 0.0
+        self.meter, self.census = Meter(), Census()
+        self.groups: dict[str, dict[tuple[str, ...], int]] = {}  # of each stream's feeds, by their keys
         self.cells = self.state_bytes = 0  # as of the last step: the state itself is for its thread alone
         self._resume(program, crew)
         self.place(crew)
@@ -252,6 +256,7 @@ class Runtime:
         False: the program has changed meanwhile, and the batch must be ingested again, for the new one.
         """
         meta, tables = batch.meta(), batch.tables()
+        self.census.count(batch)
         with self.lock:
             if batch.epoch != self.epoch:
                 return False

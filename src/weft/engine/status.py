@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 from weft.times import Instant
@@ -66,6 +67,8 @@ class Status:
     row_updates_shared: float
     updated: float  # seconds since 1970 at which this was written
     placement: str = ""  # where the cells are, and why there
+    # what was counted and used during the last minute: see `share.model.measured`
+    measured: Mapping[str, Any] = field(default_factory=dict)
 
     def to_json(self) -> str:
         streams, queries = [_plain(part) for part in self.streams], [_plain(part) for part in self.queries]

@@ -110,6 +110,10 @@ class StreamState:
     def nbytes(self) -> int:
         return sum(feed.nbytes for feed in self.feeds.values())
 
+    def count_groups(self) -> dict[tuple[str, ...], int]:
+        """The groups of each feed, by its keys."""
+        return {key[1]: len(feed.groups) for key, feed in self.feeds.items()}
+
     def fold(
         self,
         table: pa.Table,

@@ -229,7 +229,7 @@ def _show_feeds(plan: StreamPlan, tap: Tap, sketches: Names) -> list[str]:
     if not sets:
         return [f"  feed     {_show_feed(plan, tap.feed, sketches)}"]
     rows = [(keys, _show_feed(plan, at, sketches)) for keys, at in sets]
-    return ["  sets     a row counts in each of them", *_table(rows, indent=4)]
+    return ["  sets     a row counts in each of them", *table(rows, indent=4)]
 
 
 def show_sets(tap: Tap) -> list[tuple[str, int]]:

@@ -18,6 +18,7 @@ from weft.engine.report import Pace
 from weft.engine.runtime import Runtime
 from weft.engine.strides import Strides
 from weft.errors import RunError, WeftError
+from weft.share.model.cost import Level
 from weft.spark.ingest import Ingest
 
 POLL = 0.2  # seconds between looks at the clock, where nothing else wakes a loop
@@ -181,13 +182,15 @@ class Runner:
     def _deliver(self) -> None:
         while not self._stopping.is_set():
             self._answered.clear()
-            self.delivery.run_once()
+            with self.runtime.meter.during(Level.OUTPUT):
+                self.delivery.run_once()
             self._answered.wait(POLL)
         for thread in self._threads:
             if thread.name == "weft-answer":
                 thread.join()
         self.report()  # opens what the last steps have brought up, so that it is delivered as well
-        self.delivery.run_once(flush=True)
+        with self.runtime.meter.during(Level.OUTPUT):
+            self.delivery.run_once(flush=True)
         self.report()
 
     def _report(self) -> None:

@@ -9,6 +9,7 @@ from dataclasses import replace
 from pyspark.sql import SparkSession
 
 from weft.collecting import may_go, stays, uncollected
+from weft.engine.account import Account
 from weft.engine.delivery import Delivery
 from weft.engine.epochs import Texts
 from weft.engine.placement import AUTO
@@ -24,6 +25,7 @@ from weft.optimize.pipeline import optimize_program
 from weft.plan.bind import NOTHING, bind_program
 from weft.plan.nodes import Program, Query
 from weft.plan.problems import raise_all
+from weft.share.model.measured import Measured
 from weft.spark.analyze import analyze, check_sources_read
 from weft.spark.checkpoint import place_checkpoints
 from weft.spark.finish import finish
@@ -67,6 +69,7 @@ class Running:
             check_sinks(self.home, Catalog(self.home), self.program, texts)
             self.placement.opened(str(self.home.path))
             self.runtime = Runtime(self.home, self.program, lambda jobs: finish(spark, jobs), crew, texts)
+            self.account = Account(self.runtime)
             self.delivery = Delivery(self.home, self.runtime.answers)
             self.outlets = Outlets(spark, self.runtime, self.delivery)
             self.outlets.open_all()
@@ -117,12 +120,20 @@ class Running:
         placed = self.placement.show(self.runtime)
         return report(self.runtime, self.delivery.status(), self.runner.pace(), placed)
 
+    def measured(self) -> Measured:
+        """What it has counted and used until now."""
+        with self._reporting:
+            self.account.look()
+            return self.account.measured()
+
     def _report(self) -> None:
         """Once a second: open what has come up, let go of what no sink needs, tell how it stands."""
         with self._reporting:
             self.outlets.open_dead(self.runtime.dead_keys())
             self.runtime.release(self.delivery.least_position())
-            show(self.home.path / STATUS_FILE, self.status().to_json())
+            self.account.look()
+            status = replace(self.status(), measured=self.account.measured().to_json())
+            show(self.home.path / STATUS_FILE, status.to_json())
 
 
 def _left(home: AnyPath) -> int:

@@ -5,7 +5,7 @@ Shipped numbers serve until the machine is measured (`weft calibrate`); `origin`
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, fields
 from enum import StrEnum
 from typing import Any
@@ -59,30 +59,44 @@ class Constants:
     predicate: float  # a row asked for one distinct predicate
     key: float  # a row brought to its group in one root feed
     partial: Mapping[Kind, float]  # a row added to one partial
+    by_columns: float  # which part of all this it takes where files are read by columns, not by Spark
     made: float  # a cell of a batch brought to the driver and into the log
     made_part: float  # and each of its partials
     cell: float  # a cell folded into the state of a feed
     fold: Mapping[Kind, float]  # and each of its partials
     select: float  # a window and group found present, once for all queries with that window and predicate
     final: Mapping[Kind, float]  # the value of one partial for one window and group
+    sparse: float  # how many times as much where cells are a list, because most groups are in few slices
     block: float  # what each doubling of the slices of a window adds, where blocks are combined
     distinct: float  # a value (or sketch register) of a window counted
     answer: float  # a row of answers made and written
     value: float  # and each of its columns
+    sink: float  # the answers of a query in a step handed to its sink
     batch: float  # whatever a batch holds
     step: float  # whatever a step answers
     query: float  # a query that has something to answer in a step
     feed: float  # a feed that a batch is folded into
     origin: str = SHIPPED_AS
 
+    def units(self) -> Iterator[tuple[str, float]]:
+        """Each constant with its name, those by kind one by one."""
+        for field in fields(self):
+            value = getattr(self, field.name)
+            if isinstance(value, Mapping):
+                yield from ((f"{field.name} {kind}", seconds) for kind, seconds in value.items())
+            elif isinstance(value, float):
+                yield field.name, value
+
     def to_json(self) -> dict[str, Any]:
         return {"version": VERSION} | asdict(self)
 
     @staticmethod
-    def from_json(found: Mapping[str, Any]) -> Constants | None:
-        """Those that were kept; None if they were measured for another version."""
+    def from_json(found: Any) -> Constants | None:
+        """Those that were kept; None if they were measured for another version, or are none."""
         names = {field.name for field in fields(Constants)}
-        if found.get("version") != VERSION or names != found.keys() - {"version"}:
+        if not isinstance(found, Mapping) or found.get("version") != VERSION:
+            return None
+        if names != found.keys() - {"version"}:
             return None
         by_kind = {
             name: {Kind(kind): seconds for kind, seconds in value.items()}
@@ -101,18 +115,21 @@ SHIPPED = Constants(
     predicate=20e-9,
     key=250e-9,
     partial=_nanoseconds(15, 30, 20, 25, 80, 150, 300),
-    made=1500e-9,
-    made_part=300e-9,
+    by_columns=0.3,
+    made=1000e-9,
+    made_part=200e-9,
     cell=200e-9,
-    fold=_nanoseconds(30, 75, 45, 50, 80, 80, 700),
-    select=30e-9,
-    final=_nanoseconds(12, 20, 26, 45, 120, 100, 110),
+    fold=_nanoseconds(30, 90, 40, 50, 80, 100, 370),
+    select=40e-9,
+    final=_nanoseconds(15, 45, 35, 55, 230, 140, 160),
+    sparse=3.0,
     block=2e-9,
-    distinct=60e-9,
-    answer=60e-9,
-    value=15e-9,
+    distinct=250e-9,
+    answer=40e-9,
+    value=40e-9,
+    sink=3e-3,
     batch=0.25,
-    step=0.01,
-    query=200e-6,
-    feed=500e-6,
+    step=0.005,
+    query=400e-6,
+    feed=1e-3,
 )

@@ -62,4 +62,5 @@ def _load(load: Load) -> dict[str, Any]:
         "groups_counted": [{"keys": list(keys), "groups": n} for keys, n in load.counted.items()],
         "passing": dict(load.passing),
         "batch_seconds": load.batch,
+        "step_seconds": load.step,
     }

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from math import expm1
 
+from weft.errors import RunError
 from weft.share.nodes import Feed, Partial
 
 ROWS, GROUPS, BATCH = 10_000.0, 100.0, 1.0
@@ -20,7 +21,8 @@ class Load:
 
     rows: float = ROWS  # a second
     groups: float = GROUPS  # of a feed with keys, unless it was counted
-    batch: float = BATCH  # seconds of the stream in a batch
+    batch: float = BATCH  # seconds of the stream in a batch,
+    step: float = BATCH  # and in an answer step
     counted: Mapping[Keys, float] = field(default_factory=dict)  # groups of feeds
     passing: Mapping[str, float] = field(default_factory=dict)  # by predicate: which part of the rows
     rows_by: str = "assumed"  # | given | measured
@@ -71,6 +73,14 @@ class Loads:
             return load
 
         return Loads({name: changed(load) for name, load in self.streams.items()}, changed(self.other))
+
+
+def checked(rows: float | None, groups: float | None) -> tuple[float | None, float | None]:
+    """What a user says a stream brings, refused if it is no number above zero."""
+    for what, number in (("rate", rows), ("groups", groups)):
+        if number is not None and not 0 < number < float("inf"):
+            raise RunError(f"bad-{what}", f"{what} = {number:g} is no number above 0", help="leave it out")
+    return rows, groups
 
 
 def occupied(places: float, rows: float) -> float:

@@ -48,7 +48,7 @@ class Priced:
     # -- level 1
 
     def level1(self) -> Iterator[Charge]:
-        rows, c = self.load.rows, self.constants
+        rows, c = self.load.rows * self._by_row, self.constants
         yield Charge(Level.READ, rows * c.row, self.readers.everyone)
         for askers in self.readers.predicates.values():
             yield Charge(Level.READ, rows * c.predicate, askers)
@@ -58,6 +58,11 @@ class Priced:
             for partial in self.plan.feeds[root].partials:
                 seconds = rows * c.partial[kind_of(partial)] + cells * c.made_part
                 yield Charge(Level.AGGREGATE, seconds, self.readers.partials[root, partial])
+
+    @property
+    def _by_row(self) -> float:
+        """Which part of the work by row is done: files of columns are read as such."""
+        return self.constants.by_columns if self.plan.stream.statement.format == "parquet" else 1.0
 
     # -- the state
 
@@ -75,8 +80,7 @@ class Priced:
     def _folding(self, at: int) -> Iterator[Charge]:
         feed, c = self.plan.feeds[at], self.constants
         cells, users = self.cells(at), self.readers.feeds[at]
-        yield Charge(Level.FOLD, cells * c.cell, users)
-        yield Charge(Level.FIXED, c.feed / self.load.batch, users)
+        yield Charge(Level.FOLD, c.feed / self.load.batch + cells * c.cell, users)
         for partial in feed.partials:
             seconds = cells * c.fold[kind_of(partial)]
             yield Charge(Level.FOLD, seconds, self.readers.partials[at, partial])
@@ -90,11 +94,11 @@ class Priced:
             yield Charge(Level.FINAL, seconds, [tap.query.name for tap in taps])
 
     def _answering(self, tap: Tap) -> Iterator[Charge]:
-        name, c = [tap.query.name], self.constants
-        yield Charge(Level.FINAL, sum(self._finals(tap)), name)
-        yield Charge(Level.OUTPUT, self.answers(tap) * self._written(tap.query.name), name)
-        steps = min(1 / self.load.batch, SECOND / tap.window.slide)
-        yield Charge(Level.FIXED, steps * c.query, name)
+        name = [tap.query.name]
+        steps = min(1 / self.load.step, SECOND / tap.window.slide)  # in which it has something to answer
+        yield Charge(Level.FINAL, steps * self.constants.query + sum(self._finals(tap)), name)
+        written = steps * self.constants.sink + self.answers(tap) * self._written(tap.query.name)
+        yield Charge(Level.OUTPUT, written, name)
 
     def _finals(self, tap: Tap) -> Iterator[float]:
         """What each aggregate of a query takes."""
@@ -119,8 +123,8 @@ class Priced:
     # -- per job
 
     def per_job(self) -> Iterator[Charge]:
-        c = self.constants
-        yield Charge(Level.FIXED, (c.batch + c.step) / self.load.batch, self.readers.everyone)
+        c, load = self.constants, self.load
+        yield Charge(Level.FIXED, c.batch / load.batch + c.step / load.step, self.readers.everyone)
 
     # -- how often
 
@@ -138,12 +142,14 @@ class Priced:
         return max(1.0, groups)
 
     def _places(self, feed: Feed, tap: Tap) -> float:
-        """Windows and groups that are looked at a second: all groups, where most are in most slices."""
+        """Windows and groups that are looked at a second: all groups, where most are in most slices.
+
+        Where they are not, only those present are, and each takes as long as some of the others.
+        """
         groups = self.load.groups_of(feed)
-        slice_rows = self.load.rows / self.plan.edges.rate
-        present = occupied(groups, self.load.rows * tap.window.range / SECOND)
-        dense = occupied(groups, slice_rows) * _DENSE >= groups
-        return (groups if dense else present) * SECOND / tap.window.slide
+        if occupied(groups, self.load.rows / self.plan.edges.rate) * _DENSE < groups:
+            groups = self.constants.sparse * occupied(groups, self.load.rows * tap.window.range / SECOND)
+        return groups * SECOND / tap.window.slide
 
     def cells(self, at: int) -> float:
         """Cells a second that a feed takes in, batch by batch: a batch begins and ends within a slice."""

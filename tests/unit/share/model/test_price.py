@@ -50,7 +50,11 @@ queries = st.builds(
     st.sampled_from(["", "qty > 5", "price < 3"]),
 )
 loads = st.builds(
-    Load, rows=st.floats(0.1, 1e7), groups=st.floats(1, 1e6), batch=st.sampled_from([0.1, 1.0, 10.0, 60.0])
+    Load,
+    rows=st.floats(0.1, 1e7),
+    groups=st.floats(1, 1e6),
+    batch=st.sampled_from([0.1, 1.0, 10.0, 60.0]),
+    step=st.sampled_from([1.0, 60.0]),
 )
 ANY_NUMBER = settings(max_examples=40, deadline=None)
 
@@ -117,7 +121,7 @@ def test_windows_of_blocks_cost_more_with_every_doubling_of_their_slices():
 
 def test_groups_with_slices_of_their_own_win_where_reading_slices_is_dear():
     """As in the literature, whose windows read every slice: the arithmetic is not biased to one answer."""
-    dear = replace(SHIPPED, block=1e-3, cell=0.0, feed=0.0)
+    dear = replace(SHIPPED, block=1e-3, cell=0.0, feed=0.0, query=0.0)
     plan = plan_of(
         *(windowed("MAX(price)", (slide * 10, slide)) for slide in (7, 11, 13)),
         *(windowed("SUM(price)", (3000 + at, 1)) for at in range(2)),
@@ -144,7 +148,18 @@ def test_what_two_queries_share_is_split_and_what_is_theirs_is_not():
     cost = Priced.of(plan, SHIPPED, Load()).cost()
     mine, other = (cost.queries[name][Level.AGGREGATE] for name in ("q0", "q1"))
     cells = Priced.of(plan, SHIPPED, Load()).cells(0)
-    assert other - mine == pytest.approx(10_000 * SHIPPED.partial[Kind.EXTREME] + cells * SHIPPED.made_part)
+    by_row = 10_000 * SHIPPED.by_columns * SHIPPED.partial[Kind.EXTREME]
+    assert other - mine == pytest.approx(by_row + cells * SHIPPED.made_part)
+
+
+def test_files_that_are_read_by_columns_cost_less_than_rows_from_spark():
+    plan = plan_of(windowed("SUM(qty)", (10, 1)))
+    rows = replace(plan.stream, statement=replace(plan.stream.statement, format="kafka"))
+    by_columns, by_row = (
+        Priced.of(each, SHIPPED, Load()).cost().levels[Level.READ]
+        for each in (plan, replace(plan, stream=rows))
+    )
+    assert by_columns == pytest.approx(SHIPPED.by_columns * by_row)
 
 
 def test_cells_are_never_more_than_rows_nor_than_places():

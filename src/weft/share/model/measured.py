@@ -1,0 +1,92 @@
+"""What a running program has counted and used: the other side of a prediction."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from weft.share.model.cost import Level
+from weft.share.model.load import GROUPS, Load, Loads
+
+
+@dataclass(frozen=True, slots=True)
+class StreamMeasured:
+    """What a stream brought."""
+
+    seconds: float  # of its own time
+    rows: int
+    batches: int
+    steps: int
+    groups: Mapping[tuple[str, ...], int] = field(default_factory=dict)  # of feeds, by their keys
+    passing: Mapping[str, float] = field(default_factory=dict)  # by predicate: which part of the rows
+
+    def load(self) -> Load | None:
+        """As what a prediction rests on; None if too little has come."""
+        if self.seconds <= 0 or not self.rows:
+            return None
+        keyed = [count for keys, count in self.groups.items() if keys]
+        return Load(
+            rows=self.rows / self.seconds,
+            groups=float(max(keyed, default=GROUPS)),
+            batch=self.seconds / max(1, self.batches),
+            step=self.seconds / max(1, self.steps),
+            counted={keys: float(count) for keys, count in self.groups.items()},
+            passing=self.passing,
+            rows_by="measured",
+            groups_by="measured" if keyed else "assumed",
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """What a run used during its last minute, or since it was started if that is less."""
+
+    wall: float  # seconds
+    cpu: float  # seconds, of the process and all that it has started
+    levels: Mapping[Level, float]  # of them those that answering took
+    queries: Mapping[str, float]  # and of these what each query took
+    answers: Mapping[str, int]  # rows by query
+    streams: Mapping[str, StreamMeasured]
+
+    @property
+    def stream_seconds(self) -> float:
+        """How much time of the streams has passed."""
+        return max((stream.seconds for stream in self.streams.values()), default=0.0)
+
+    def loads(self) -> Loads:
+        """What the streams bring, those that have brought enough."""
+        found = {name: stream.load() for name, stream in self.streams.items()}
+        return Loads({name: load for name, load in found.items() if load is not None})
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "wall": self.wall,
+            "cpu": self.cpu,
+            "levels": {str(level): seconds for level, seconds in self.levels.items()},
+            "queries": dict(self.queries),
+            "answers": dict(self.answers),
+            "streams": {name: _stream_json(stream) for name, stream in self.streams.items()},
+        }
+
+    @staticmethod
+    def from_json(found: Mapping[str, Any]) -> Measured:
+        levels = {Level(name): seconds for name, seconds in found["levels"].items()}
+        streams = {name: _stream_from(stream) for name, stream in found["streams"].items()}
+        return Measured(**(dict(found) | {"levels": levels, "streams": streams}))
+
+
+def _stream_json(stream: StreamMeasured) -> dict[str, Any]:
+    return {
+        "seconds": stream.seconds,
+        "rows": stream.rows,
+        "batches": stream.batches,
+        "steps": stream.steps,
+        "groups": [[list(keys), count] for keys, count in stream.groups.items()],
+        "passing": dict(stream.passing),
+    }
+
+
+def _stream_from(found: Mapping[str, Any]) -> StreamMeasured:
+    groups = {tuple(keys): count for keys, count in found["groups"]}
+    return StreamMeasured(**(dict(found) | {"groups": groups}))
