@@ -20,6 +20,7 @@ OK, WRONG_PROGRAM, USAGE, CANNOT_RUN, DIFFERENT, BUG, INTERRUPTED = 0, 1, 2, 3, 
 VERBS = {
     "check": "Find all errors of a program at once.",
     "explain": "Show the plans of a program, what its queries share and what it costs.",
+    "calibrate": "Measure what work takes on this machine, for the costs in explain.",
     "run": "Run a program.",
     "results": "Show the answers of a query.",
     "status": "Show where a program and its queries stand, and what they wait for.",

@@ -1,0 +1,105 @@
+"""Constants of this machine: trials do what they are said to do, and what is measured is kept."""
+
+from __future__ import annotations
+
+from dataclasses import fields, replace
+from pathlib import Path
+
+import pytest
+
+from weft.engine import calibrate
+from weft.engine.calibrate import calibrated
+from weft.engine.calibration import CALIBRATION_FILE, constants_of, keep, kept
+from weft.engine.trial import Took, Trial, try_out
+from weft.lang.parse import parse_program
+from weft.optimize.pipeline import optimize_program
+from weft.plan.bind import bind_program
+from weft.share.build import build
+from weft.share.model.constants import SHIPPED, Kind
+from weft.share.nodes import StreamPlan
+
+STREAM = """
+CREATE STREAM c (k BIGINT, x DOUBLE, n BIGINT, s STRING, ts TIMESTAMP)
+  TIMESTAMP BY ts DELAY 0 SECONDS MAX AHEAD OFF FROM rate;
+"""
+
+
+def planned(items: str, seconds: int) -> StreamPlan:
+    query = f"CREATE QUERY q AS SELECT k, {items} FROM c [RANGE {seconds} SECONDS SLIDE 1 SECOND] GROUP BY k;"
+    (plan,) = build(optimize_program(bind_program(parse_program(STREAM + query)))).streams
+    return plan
+
+
+@pytest.mark.parametrize(
+    "items", ["COUNT(*) AS a", "SUM(n) AS a, MAX(s) AS b", "LAST(x) AS a, VAR_POP(x) AS b, MIN(x) AS c"]
+)
+def test_a_trial_folds_its_cells_and_answers_its_windows(items: str) -> None:
+    took = try_out(Trial(planned(items, 8), groups=30, slices=4, batches=3))
+    assert (took.cells, took.answers) == (4 * 30, 4 * 30)
+    assert min(took.fold, took.final, took.output) > 0
+
+
+def test_a_trial_of_distinct_values_has_ten_in_each_group() -> None:
+    took = try_out(Trial(planned("COUNT(DISTINCT n) AS a", 8), groups=30, slices=2, batches=3, before=9))
+    assert took.cells == 2 * 2 * 30  # of the groups, and of their values
+
+
+def test_constants_are_differences_of_trials(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Trials that take what a known machine would: its constants come out again."""
+    known = replace(
+        SHIPPED,
+        feed=1e-3,
+        cell=2e-7,
+        fold=dict.fromkeys(Kind, 5e-8),
+        query=4e-4,
+        select=4e-8,
+        final=dict.fromkeys(Kind, 3e-8),
+        value=1e-8,
+        answer=6e-8,
+        step=5e-3,
+    )
+
+    def fake(trial: Trial) -> Took:
+        rows = trial.groups * trial.slices if trial.groups > 1 else 0
+        partials = len(trial.plan.feeds[0].partials)
+        more = partials - 1 if partials > 1 else 0
+        return Took(
+            fold=known.feed + rows * (known.cell + partials * 5e-8),
+            final=known.query + rows * (known.select + more * 3e-8),
+            output=known.step + rows * (known.answer + (4 + max(0, more - 1)) * known.value),
+            cells=rows or 1,
+            answers=rows or 1,
+        )
+
+    monkeypatch.setattr(calibrate, "try_out", fake)
+    found = calibrated(planned)
+    for name in ("feed", "cell", "query", "select", "value", "answer", "step"):
+        assert getattr(found, name) == pytest.approx(getattr(known, name)), name
+    assert found.fold == pytest.approx(known.fold)
+    assert found.final == pytest.approx(known.final)
+    assert found.block == 0.0
+    assert (found.row, found.batch) == (SHIPPED.row, SHIPPED.batch)  # of level 1: not for trials to tell
+
+
+def test_real_trials_give_constants_above_nothing() -> None:
+    found = calibrated(planned)
+    assert all(seconds >= 0 for _, seconds in found.units())
+    assert min(found.feed, found.query, found.step, found.fold[Kind.RANKED], found.final[Kind.MOMENTS]) > 0
+
+
+def test_constants_are_kept_in_the_home(tmp_path: Path) -> None:
+    assert constants_of(tmp_path) == SHIPPED
+    mine = replace(SHIPPED, row=1e-6, origin="measured on a day")
+    keep(tmp_path, mine)
+    assert constants_of(tmp_path) == kept(tmp_path) == mine
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", '{"version": 0}'])
+def test_constants_that_cannot_be_read_are_as_if_none_were_there(tmp_path: Path, text: str) -> None:
+    (tmp_path / CALIBRATION_FILE).write_text(text)
+    assert kept(tmp_path) is None
+
+
+def test_every_constant_has_its_line() -> None:
+    names = {name.split()[0] for name, _ in SHIPPED.units()}
+    assert names == {field.name for field in fields(SHIPPED)} - {"origin"}
