@@ -17,8 +17,9 @@ from typing import TYPE_CHECKING, Self
 
 from weft import times
 from weft.collecting import uncollected
-from weft.engine.calibration import constants_of
+from weft.engine.calibration import constants_of, keep
 from weft.engine.placement import AUTO, check_placement
+from weft.engine.reported import reported
 from weft.errors import Errors, QueryError, RunError
 from weft.lang.parse import read_program
 from weft.lang.printer import print_statement
@@ -39,7 +40,7 @@ from weft.plan.nodes import Program
 from weft.share.build import build
 from weft.share.explain import Explanation, explain_program
 from weft.share.model.forecast import Basis
-from weft.share.model.load import Loads
+from weft.share.model.load import Loads, checked
 from weft.share.nodes import SharedPlan
 from weft.share.parts import parts
 
@@ -48,6 +49,8 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
     from weft.engine.status import Status
+    from weft.share.model.constants import Constants
+    from weft.share.model.measured import Measured
     from weft.spark.running import Running
     from weft.verify import Verification
 
@@ -120,8 +123,8 @@ class Session:
                 return "\n".join(print_statement(stream.statement) for stream in self.program.streams)
             case ShowQueries():
                 return self._show_queries()
-            case Explain(name):
-                return str(self.explain(name))
+            case Explain(name, analyze):
+                return str(self.explain(name, analyze=analyze))
             case _:
                 return None
 
@@ -150,19 +153,35 @@ class Session:
         *,
         rate: float | None = None,
         groups: float | None = None,
+        analyze: bool = False,
     ) -> Explanation:
         """The shared plan, or one query and what it shares, with what it costs; needs no Spark.
 
         `rate` (rows a second) and `groups` (of each feed with keys) say what the streams bring, instead of
-        what a running program has counted or, before it runs, is assumed.
+        what a running program has counted or, before it runs, is assumed. `analyze`: what was measured beside
+        what is predicted; the program must be running, in this session or, with the same home, elsewhere.
         """
-        return explain_program(self.program, name, format, self._basis(rate, groups))
+        measured = self._measured(analyze)
+        loads = (Loads() if measured is None else measured.loads()).given(*checked(rate, groups))
+        basis = Basis(loads, constants_of(self.home))
+        return explain_program(self.program, name, format, basis, measured if analyze else None)
 
-    def _basis(self, rate: float | None, groups: float | None) -> Basis:
-        for what, number in (("rate", rate), ("groups", groups)):
-            if number is not None and not 0 < number < float("inf"):
-                raise RunError(f"bad-{what}", f"{what} = {number:g} is no number above 0")
-        return Basis(Loads().given(rate, groups), constants_of(self.home))
+    def _measured(self, wanted: bool) -> Measured | None:
+        """What the run has counted and used; that of another process only if it is `wanted`."""
+        if self._running is not None:
+            return self._running.measured()
+        return reported(self.home) if wanted else None
+
+    def calibrate(self) -> Constants:
+        """Measure what work takes on this machine, and keep it in the home for the costs in explain."""
+        from weft.log.home import Home  # noqa: PLC0415  checksums and locks
+        from weft.spark.calibrate import calibrate  # noqa: PLC0415  imports pyspark
+
+        if not (self.home / "weft.json").exists():
+            Home.open(self.home).close()
+        constants = calibrate(self.spark)
+        keep(self.home, constants)
+        return constants
 
     def check(self) -> Program:
         """The program bound with Spark's own analyzer, and its sources opened; raises all errors at once."""
@@ -244,6 +263,10 @@ class Session:
     def status(self) -> Status:
         """How the run stands."""
         return self._run().status()
+
+    def measured(self) -> Measured:
+        """What the run has counted and used during its last minute."""
+        return self._run().measured()
 
     def _run(self) -> Running:
         if self._running is None:

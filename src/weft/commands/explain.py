@@ -22,6 +22,7 @@ POSITIVE = click.FloatRange(min=0, min_open=True)
 @home_option
 @click.option("--rate", type=POSITIVE, metavar="N", help="Rows a second that each stream brings.")
 @click.option("--groups", type=POSITIVE, metavar="N", help="Groups in each feed with keys.")
+@click.option("--analyze", is_flag=True, help="Beside what is predicted, what the running program measures.")
 @click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
 def command(
     program: Path,
@@ -29,6 +30,7 @@ def command(
     home: AnyPath | None,
     rate: float | None,
     groups: float | None,
+    analyze: bool,
     form: str,
 ) -> None:
     """Show the plans of a program, what its queries share, what that saves and what it costs. Needs no JVM.
@@ -38,18 +40,21 @@ def command(
 
     Costs are predicted, CPU time for each second of stream. What the streams bring is assumed unless --rate
     and --groups say it; what work takes on this machine is as shipped until `weft calibrate` has measured it.
+    With --analyze the streams are as the program that runs in the home has counted them during its last
+    minute, and what it used stands beside what is predicted.
 
     \b
     --format json:
       {"plans": {QUERY: [LINE, ...]},      logical plans
        "shared": {...},                    streams with slices, feeds and taps; what sharing saves
-       "cost": {...}}                      by level, query and way to share, in seconds
+       "cost": {...},                      by level, query and way to share, in seconds
+       "measured": {...}}                  with --analyze: both sides by level and query
     """
     session = Session(home=home or home_beside(program))
     session.sql(read(program), file=str(program))
 
     def explain(name: str | None, format: str) -> str:
-        return str(session.explain(name, format, rate=rate, groups=groups))
+        return str(session.explain(name, format, rate=rate, groups=groups, analyze=analyze))
 
     if form == "json":
         click.echo(json.dumps(_merged(explain, queries), indent=2))

@@ -144,9 +144,16 @@ def _statement(source: Text, tokens: list[Token], alike: Alike) -> Statement:
     if cursor.take("SHOW", "QUERIES"):
         return _ended(cursor, ShowQueries())
     if cursor.take("EXPLAIN"):
-        name = cursor.plain_name("the name of a query, or ALL", help="write EXPLAIN name, or EXPLAIN ALL")
-        return _ended(cursor, Explain(None if name.upper() == "ALL" else name, cursor.place_since(0)))
+        return _explain(cursor)
     raise _unknown(cursor)
+
+
+def _explain(cursor: Cursor) -> Statement:
+    analyze = cursor.take("ANALYZE")
+    if analyze and cursor.here is None:
+        return Explain(None, True, cursor.place_since(0))
+    name = cursor.plain_name("the name of a query, or ALL", help="write EXPLAIN name, or EXPLAIN ALL")
+    return _ended(cursor, Explain(None if name.upper() == "ALL" else name, analyze, cursor.place_since(0)))
 
 
 def _ended(cursor: Cursor, statement: Statement) -> Statement:

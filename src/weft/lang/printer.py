@@ -43,8 +43,8 @@ def print_statement(statement: Statement) -> str:
             return "SHOW STREAMS"
         case ShowQueries():
             return "SHOW QUERIES"
-        case Explain(name):
-            return f"EXPLAIN {shown(name) if name else 'ALL'}"
+        case Explain(name, analyze):
+            return f"EXPLAIN {'ANALYZE ' if analyze else ''}{shown(name) if name else 'ALL'}"
         case _:
             assert_never(statement)
 

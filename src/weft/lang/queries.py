@@ -26,16 +26,22 @@ _OPERAND_NEXT = {
 }  # fmt: skip
 
 
+_EXPLAINED = {
+    "ALL": "EXPLAIN ALL means every query",
+    "ANALYZE": "EXPLAIN ANALYZE means what was measured",
+}
+
+
 def create_query(cursor: Cursor, select: Callable[[Text, list[Token]], Select]) -> CreateQuery:
     """The query created from here on; CREATE QUERY has been read. `select` reads its SELECT."""
     if cursor.at("AS", "SELECT"):
         cursor.fail("expected the name of a query", code="missing-name", help=_EXAMPLE)
     name = cursor.plain_name("the name of a query", help=_EXAMPLE)
     place = cursor.place_since(0)
-    if name.upper() == "ALL":
+    if name.upper() in _EXPLAINED:
         raise QueryError(
-            "reserved-name", "a query cannot be called `all`", at=cursor.place(cursor.last),
-            because="EXPLAIN ALL means every query", help="choose another name",
+            "reserved-name", f"a query cannot be called `{name.lower()}`", at=cursor.place(cursor.last),
+            because=_EXPLAINED[name.upper()], help="choose another name",
         )  # fmt: skip
     cursor.expect("AS", help=_SELECT_FIRST if cursor.word() in _READERS else _EXAMPLE)
     if not cursor.at("SELECT") and not cursor.at("WITH"):

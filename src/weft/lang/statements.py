@@ -173,9 +173,10 @@ class ShowQueries:
 
 @dataclass(frozen=True, slots=True)
 class Explain:
-    """EXPLAIN name, or EXPLAIN ALL (`name` is None)."""
+    """EXPLAIN name, or EXPLAIN ALL (`name` is None); ANALYZE: beside what is predicted, what was measured."""
 
     name: str | None = None
+    analyze: bool = False
     place: Place | None = field(default=None, compare=False, repr=False)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import json
+from collections.abc import Iterator
 from typing import Any
 
 from weft.errors import QueryError, nearest
@@ -11,8 +12,10 @@ from weft.plan.nodes import Program, Query
 from weft.plan.show import show
 from weft.share.build import build
 from weft.share.describe import describe
+from weft.share.model.analyze import Compared, compared, describe_compared, show_compared
 from weft.share.model.describe import describe_cost_of, describe_forecast
 from weft.share.model.forecast import Basis, forecast
+from weft.share.model.measured import Measured
 from weft.share.model.show import show_cost_of, show_forecast
 from weft.share.nodes import SharedPlan
 from weft.share.show import show_shared, show_tap
@@ -26,32 +29,48 @@ class Explanation(str):
 
 
 def explain_program(
-    program: Program, name: str | None = None, format: str = "text", basis: Basis | None = None
+    program: Program,
+    name: str | None = None,
+    format: str = "text",
+    basis: Basis | None = None,
+    measured: Measured | None = None,
 ) -> Explanation:
     """EXPLAIN name, or EXPLAIN ALL when `name` is None; `format` is text or json.
 
-    `basis`: what the streams bring and the machine takes, where that is known.
+    `basis`: what the streams bring and the machine takes, where that is known. `measured`: what a run has
+    used, to be shown beside what is predicted of it.
     """
     plan, basis = build(program), basis or Basis()
     query = None if name is None else _find(program, name)
+    found = None if measured is None else compared(plan, basis, measured)
     if format == "json":
-        return Explanation(json.dumps(_described(program, plan, query, basis), indent=2))
+        return Explanation(json.dumps(_described(program, plan, query, basis, found), indent=2))
+    return Explanation("\n\n".join(_texts(plan, query, basis, found)))
+
+
+def _texts(plan: SharedPlan, query: Query | None, basis: Basis, found: Compared | None) -> Iterator[str]:
     if query is None:
-        costs = [show_forecast(forecast(plan, basis))] if plan.streams else []
-        return Explanation("\n\n".join([show_shared(plan), *costs]))
-    tap = f"{show_tap(plan, query.name)}\n{show_cost_of(plan, query.name, basis)}"
-    return Explanation("\n\n".join([show(query.plan), tap]))
+        yield show_shared(plan)
+        if plan.streams:
+            yield show_forecast(forecast(plan, basis))
+    else:
+        yield show(query.plan)
+        yield f"{show_tap(plan, query.name)}\n{show_cost_of(plan, query.name, basis)}"
+    if found is not None:
+        yield show_compared(found, None if query is None else query.name)
 
 
-def _described(program: Program, plan: SharedPlan, query: Query | None, basis: Basis) -> dict[str, Any]:
+def _described(
+    program: Program, plan: SharedPlan, query: Query | None, basis: Basis, found: Compared | None
+) -> dict[str, Any]:
     queries = program.queries if query is None else (query,)
     logical = {one.name: show(one.plan).splitlines() for one in queries}
-    cost = (
-        describe_forecast(forecast(plan, basis))
-        if query is None
-        else describe_cost_of(plan, query.name, basis)
-    )
-    return {"plans": logical, "shared": describe(plan), "cost": cost}
+    if query is None:
+        cost = describe_forecast(forecast(plan, basis))
+    else:
+        cost = describe_cost_of(plan, query.name, basis)
+    told = {} if found is None else {"measured": describe_compared(found)}
+    return {"plans": logical, "shared": describe(plan), "cost": cost} | told
 
 
 def _find(program: Program, name: str) -> Query:

@@ -68,6 +68,7 @@ STREAMS = [
 QUERIES = [
     ("CREATE QUERY AS SELECT a FROM t", "missing-name", "AS", "CREATE QUERY busy AS"),
     ("CREATE QUERY all AS SELECT a FROM t", "reserved-name", "all", "another name"),
+    ("CREATE QUERY Analyze AS SELECT a FROM t", "reserved-name", "Analyze", "another name"),
     ("CREATE QUERY `a b` AS SELECT a FROM t", "bad-name", "`a b`", "underscores"),
     ("CREATE QUERY q SELECT a FROM t", "syntax", "SELECT", "CREATE QUERY busy AS"),
     ("CREATE QUERY q AS", "syntax", "", "CREATE QUERY busy AS"),
@@ -178,6 +179,8 @@ OTHERS = [
     ("SHOW QUERIES LIKE 'a'", "syntax", "LIKE", ";"),
     ("EXPLAIN", "missing-name", "", "EXPLAIN ALL"),
     ("EXPLAIN a b", "syntax", "b", ";"),
+    ("EXPLAIN ANALYZE a b", "syntax", "b", ";"),
+    ("EXPLAIN ANALYZE 5", "missing-name", "5", "EXPLAIN ALL"),
     ("EXPLAIN SELECT a FROM t", "syntax", "a", ";"),
     ("DROP QUERY a DROP QUERY b", "missing-semicolon", "a", ";"),
     ("DROP QUERY 'a", "unclosed-string", "'", "'"),

@@ -155,9 +155,11 @@ def test_windows(written: str, window: WindowSpec) -> None:
 
 
 def test_the_small_statements() -> None:
-    text = "DROP QUERY vwap;; show queries; SHOW STREAMS; EXPLAIN vwap; explain all; /* the end */"
-    assert parse_program(text) == (
+    text = "DROP QUERY vwap;; show queries; SHOW STREAMS; EXPLAIN vwap; explain all;"
+    measured = "EXPLAIN ANALYZE; explain analyze all; EXPLAIN ANALYZE vwap; /* the end */"
+    assert parse_program(text + measured) == (
         DropQuery("vwap"), ShowQueries(), ShowStreams(), Explain("vwap"), Explain(None),
+        Explain(None, True), Explain(None, True), Explain("vwap", True),
     )  # fmt: skip
 
 

@@ -108,7 +108,7 @@ statements: st.SearchStrategy[Statement] = st.one_of(
     queries,
     streams,
     st.builds(DropQuery, plain_names),
-    st.builds(Explain, st.none() | plain_names),
+    st.builds(Explain, st.none() | plain_names, st.booleans()),
     st.just(ShowStreams()),
     st.just(ShowQueries()),
 )
