@@ -10,6 +10,7 @@ from typing import Any
 import click
 
 from weft.commands.options import home_beside, home_option, program_argument, read
+from weft.errors import RunError
 from weft.log.paths import AnyPath
 from weft.session import Session
 
@@ -23,6 +24,12 @@ POSITIVE = click.FloatRange(min=0, min_open=True)
 @click.option("--rate", type=POSITIVE, metavar="N", help="Rows a second that each stream brings.")
 @click.option("--groups", type=POSITIVE, metavar="N", help="Groups in each feed with keys.")
 @click.option("--analyze", is_flag=True, help="Beside what is predicted, what the running program measures.")
+@click.option(
+    "--svg",
+    type=click.Path(dir_okay=False, writable=True, path_type=Path),
+    metavar="FILE",
+    help="Draw the shared plan into FILE instead.",
+)
 @click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
 def command(
     program: Path,
@@ -31,6 +38,7 @@ def command(
     rate: float | None,
     groups: float | None,
     analyze: bool,
+    svg: Path | None,
     form: str,
 ) -> None:
     """Show the plans of a program, what its queries share, what that saves and what it costs. Needs no JVM.
@@ -53,6 +61,10 @@ def command(
     session = Session(home=home or home_beside(program))
     session.sql(read(program), file=str(program))
 
+    if svg is not None:
+        drawn = session.explain(rate=rate, groups=groups, analyze=analyze).svg()
+        return _write(svg, drawn)
+
     def explain(name: str | None, format: str) -> str:
         return str(session.explain(name, format, rate=rate, groups=groups, analyze=analyze))
 
@@ -71,3 +83,13 @@ def _merged(explain: Callable[[str | None, str], str], queries: tuple[str, ...])
     plans = {name: plan for one in explained.values() for name, plan in one["plans"].items()}
     costs = {name: one["cost"] for name, one in explained.items()}
     return {**explained[queries[0]], "plans": plans, "cost": costs}
+
+
+def _write(path: Path, drawn: str) -> None:
+    try:
+        path.write_text(drawn, encoding="utf-8")
+    except OSError as error:
+        raise RunError(
+            "unwritable", f"{path} cannot be written: {error.strerror}", help="name another file"
+        ) from None
+    click.echo(f"drawn into {path}")

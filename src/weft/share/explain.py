@@ -5,13 +5,14 @@ from __future__ import annotations
 import html
 import json
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, Self
 
 from weft.errors import QueryError, nearest
 from weft.plan.nodes import Program, Query
 from weft.plan.show import show
 from weft.share.build import build
 from weft.share.describe import describe
+from weft.share.draw.picture import draw
 from weft.share.model.analyze import Compared, compared, describe_compared, show_compared
 from weft.share.model.describe import describe_cost_of, describe_forecast
 from weft.share.model.forecast import Basis, forecast
@@ -22,7 +23,19 @@ from weft.share.show import show_shared, show_tap
 
 
 class Explanation(str):
-    """A text that shows itself unwrapped in a notebook."""
+    """A text that shows itself unwrapped in a notebook, and the plan it is about as a picture."""
+
+    def __new__(cls, said: str, plan: SharedPlan, basis: Basis) -> Self:
+        made = super().__new__(cls, said)
+        made._plan, made._basis = plan, basis
+        return made
+
+    _plan: SharedPlan
+    _basis: Basis
+
+    def svg(self) -> str:
+        """The shared plan drawn: rows, feeds, windows and what they cost."""
+        return draw(self._plan, self._basis)
 
     def _repr_html_(self) -> str:
         return f"<pre>{html.escape(self)}</pre>"
@@ -44,8 +57,10 @@ def explain_program(
     query = None if name is None else _find(program, name)
     found = None if measured is None else compared(plan, basis, measured)
     if format == "json":
-        return Explanation(json.dumps(_described(program, plan, query, basis, found), indent=2))
-    return Explanation("\n\n".join(_texts(plan, query, basis, found)))
+        said = json.dumps(_described(program, plan, query, basis, found), indent=2)
+    else:
+        said = "\n\n".join(_texts(plan, query, basis, found))
+    return Explanation(said, plan, basis)
 
 
 def _texts(plan: SharedPlan, query: Query | None, basis: Basis, found: Compared | None) -> Iterator[str]:

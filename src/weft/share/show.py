@@ -58,7 +58,7 @@ def _show_stream(plan: StreamPlan) -> str:
     name, queries = plan.stream.name, len(plan.taps) + len(plan.standing)
     lines = [f"stream {name}: {queries} {_plural('query', queries)}, each row read once"]
     if plan.taps:
-        sketches = _sketches(plan)
+        sketches = sketches_of(plan)
         lines += ["", f"  slices   {_show_edges(plan)}", f"           {plan.edges.reason}"]
         lines += ["", "  feeds    partial aggregates by slice and group keys, computed once for all"]
         lines += table([_feed_row(plan, at, sketches) for at in range(len(plan.feeds))], indent=4)
@@ -94,21 +94,21 @@ def _feed_row(plan: StreamPlan, at: int, sketches: Names) -> tuple[str, ...]:
     readers = sum(at in _feeds_of(tap) for tap in plan.taps)
     return (
         f"f{at}",
-        f"by {_show_keys(feed, sketches)}",
+        f"by {show_keys(feed, sketches)}",
         _show_origin(feed),
         f"{len(feed.partials)} {_plural('partial', len(feed.partials))}",
         f"{readers} {_plural('query', readers)}",
     )
 
 
-def _show_keys(feed: Feed, sketches: Names) -> str:
+def show_keys(feed: Feed, sketches: Names) -> str:
     keys = [show_key(key) for key in feed.keys]
     if feed.extra:
         keys[-1] = f"[{sketches.get(keys[-1], keys[-1])}]"
     return ", ".join(keys) or "nothing (one group)"
 
 
-def _sketches(plan: StreamPlan) -> Names:
+def sketches_of(plan: StreamPlan) -> Names:
     """What the expressions of sketches, which no user has written, stand for."""
     names: dict[str, str] = {}
     for tap in plan.taps:
@@ -200,7 +200,7 @@ def _show_partial(partial: Partial, sketches: Names) -> str:
 
 
 def _show_tap(plan: StreamPlan, tap: Tap) -> str:
-    mine, sketches = partials_of(plan, tap), _sketches(plan)
+    mine, sketches = partials_of(plan, tap), sketches_of(plan)
     slices = max(1, round(tap.window.range / 1_000_000 * plan.edges.rate))
     lines = [
         f"{tap.query.name}: {show_window(tap.window)} of {plan.stream.name}",
@@ -244,7 +244,7 @@ def show_sets(tap: Tap) -> list[tuple[str, int]]:
 
 def _show_feed(plan: StreamPlan, at: int, sketches: Names) -> str:
     feed = plan.feeds[at]
-    return f"f{at} by {_show_keys(feed, sketches)}, {_show_origin(feed)}"
+    return f"f{at} by {show_keys(feed, sketches)}, {_show_origin(feed)}"
 
 
 def _show_origin(feed: Feed) -> str:
