@@ -174,12 +174,12 @@ class Session:
 
     def calibrate(self) -> Constants:
         """Measure what work takes on this machine, and keep it in the home for the costs in explain."""
+        from weft.engine.calibrate import calibrate  # noqa: PLC0415  the kernels
         from weft.log.home import Home  # noqa: PLC0415  checksums and locks
-        from weft.spark.calibrate import calibrate  # noqa: PLC0415  imports pyspark
 
         if not (self.home / "weft.json").exists():
             Home.open(self.home).close()
-        constants = calibrate(self.spark)
+        constants = calibrate()
         keep(self.home, constants)
         return constants
 

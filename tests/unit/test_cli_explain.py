@@ -12,8 +12,10 @@ from click.testing import CliRunner
 
 from tests.unit.cli_fakes import a_status
 from weft.cli import cli
+from weft.engine import calibrate
 from weft.engine.calibration import keep
 from weft.errors import RunError
+from weft.log.home import Home
 from weft.session import Session
 from weft.share.model.constants import SHIPPED
 from weft.share.model.cost import Level
@@ -147,3 +149,16 @@ def test_nothing_to_analyze_where_nothing_ever_ran(program: Path, tmp_path: Path
     session = Session(home=tmp_path / "none")
     with pytest.raises(RunError, match="not-running"):
         session.sql(PROGRAM + "EXPLAIN ANALYZE high;")
+
+
+def test_a_machine_is_calibrated_once_and_explain_says_so(program: Path, tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.setattr(
+        calibrate, "calibrate", lambda: replace(SHIPPED, row=5e-6, origin="measured on a day")
+    )
+    home = tmp_path / "made"
+    said = CliRunner().invoke(cli, ["calibrate", str(program), "--home", str(home)], prog_name="weft")
+    assert said.exit_code == 0, said.output
+    assert said.output.startswith(f"constants measured on a day, kept in {home}\n")
+    assert "\n  row                                5 µs\n" in said.output
+    assert "constants measured on a day" in weft(program, "--home", home).output
+    Home.check(home)  # a program can be started there

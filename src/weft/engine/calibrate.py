@@ -1,25 +1,32 @@
 """The constants of this machine, measured with the real kernels and the real log in a few seconds.
 
 Each constant is the difference of two trials that differ in one thing: one group or many, one partial or some
-of a kind, short windows or long ones. What level 1 takes, Spark has to tell: `spark.calibrate`.
+of a kind, short windows or long ones. What level 1 takes is scaled by how fast all this is here: a JVM that
+has just been started compiles, and a job over a hundred rows takes three times what a whole batch does later.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import os
+import time
 from dataclasses import replace
 from math import log2
-from statistics import fmean
+from statistics import fmean, median
 
 from weft.engine.trial import Took, Trial, try_out
+from weft.lang.parse import parse_program
+from weft.plan.bind import bind_program
+from weft.share.build import build
 from weft.share.model.constants import SHIPPED, Constants, Kind
 from weft.share.nodes import StreamPlan
 
 GROUPS, SLICES = 1000, 4
 MANY = 4  # partials of a kind
 
-Planner = Callable[[str, int], StreamPlan]  # of a query by one key: its SELECT list, its range in seconds
-
+_STREAM = """
+CREATE STREAM c (k BIGINT, x DOUBLE, n BIGINT, s STRING, ts TIMESTAMP)
+  TIMESTAMP BY ts DELAY 0 SECONDS MAX AHEAD OFF FROM rate;
+"""
 _OF_KIND = {
     Kind.COUNT: "COUNT(x + {0})",
     Kind.SUM: "SUM(n + {0})",
@@ -32,8 +39,44 @@ _OF_KIND = {
 _SHORT, _LONG = 8, 512  # slices of a window
 
 
-def calibrated(planned: Planner, base: Constants = SHIPPED) -> Constants:
-    """`base` with everything that happens behind level 1 as it is here."""
+def calibrate() -> Constants:
+    """All constants, as they are on this machine."""
+    measured = behind_level1()
+    when = time.strftime("%Y-%m-%d", time.gmtime())
+    return replace(_scaled(measured, speed(measured)), origin=f"measured on {when}, {os.cpu_count()} cores")
+
+
+def speed(measured: Constants) -> float:
+    """How many times as long work takes here as where the shipped constants come from."""
+    pairs = [(measured.feed, SHIPPED.feed), (measured.query, SHIPPED.query), (measured.step, SHIPPED.step)]
+    pairs += [(measured.final[kind], SHIPPED.final[kind]) for kind in Kind]
+    pairs += [(measured.fold[kind], SHIPPED.fold[kind]) for kind in Kind]
+    return median(here / there for here, there in pairs)
+
+
+def _scaled(found: Constants, by: float) -> Constants:
+    return replace(
+        found,
+        row=SHIPPED.row * by,
+        predicate=SHIPPED.predicate * by,
+        key=SHIPPED.key * by,
+        partial={kind: seconds * by for kind, seconds in SHIPPED.partial.items()},
+        made=SHIPPED.made * by,
+        made_part=SHIPPED.made_part * by,
+        sink=SHIPPED.sink * by,
+        batch=SHIPPED.batch * by,
+    )
+
+
+def planned(items: str, seconds: int) -> StreamPlan:
+    """The plan of one query by one key, its windows so many seconds long, every second."""
+    query = f"CREATE QUERY q AS SELECT k, {items} FROM c [RANGE {seconds} SECONDS SLIDE 1 SECOND] GROUP BY k;"
+    (plan,) = build(bind_program(parse_program(_STREAM + query))).streams
+    return plan
+
+
+def behind_level1() -> Constants:
+    """The shipped constants with everything that happens behind level 1 as it is here."""
     one = try_out(Trial(planned("COUNT(*) AS a", _SHORT), 1, 1))
     many = try_out(Trial(planned("COUNT(*) AS a", _SHORT), GROUPS, SLICES))
     kinds = {
@@ -44,15 +87,15 @@ def calibrated(planned: Planner, base: Constants = SHIPPED) -> Constants:
     final = {kind: _each(took.final - many.final, MANY * took.answers) for kind, took in kinds.items()}
     value = fmean(_each(took.output - many.output, (MANY - 1) * took.answers) for took in kinds.values())
     return replace(
-        base,
+        SHIPPED,
         feed=one.fold,
         cell=max(_each(many.fold - one.fold, many.cells) - fold[Kind.COUNT], 0.0),
         fold=fold,
         query=one.final,
         select=_each(many.final - one.final, many.answers),
         final=final,
-        block=_block(planned),
-        distinct=_distinct(planned, many),
+        block=_block(),
+        distinct=_distinct(many),
         value=value,
         answer=max(_each(many.output - one.output, many.answers) - _COLUMNS * value, 0.0),
         step=one.output,
@@ -71,7 +114,7 @@ def _each(seconds: float, count: float) -> float:
     return max(seconds, 0.0) / count
 
 
-def _block(planned: Planner) -> float:
+def _block() -> float:
     """What a doubling of the slices of a window adds."""
     call = _several(_OF_KIND[Kind.EXTREME])
     short, long = (
@@ -81,7 +124,7 @@ def _block(planned: Planner) -> float:
     return _each(long.final - short.final, MANY * short.answers * log2(_LONG / _SHORT))
 
 
-def _distinct(planned: Planner, many: Took) -> float:
+def _distinct(many: Took) -> float:
     """What counting one value of a window takes."""
     took = try_out(Trial(planned("COUNT(DISTINCT n) AS a", _SHORT), GROUPS, SLICES))
     return _each(took.final - many.final, many.answers)

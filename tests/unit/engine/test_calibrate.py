@@ -8,26 +8,10 @@ from pathlib import Path
 import pytest
 
 from weft.engine import calibrate
-from weft.engine.calibrate import calibrated
+from weft.engine.calibrate import behind_level1, planned, speed
 from weft.engine.calibration import CALIBRATION_FILE, constants_of, keep, kept
 from weft.engine.trial import Took, Trial, try_out
-from weft.lang.parse import parse_program
-from weft.optimize.pipeline import optimize_program
-from weft.plan.bind import bind_program
-from weft.share.build import build
 from weft.share.model.constants import SHIPPED, Kind
-from weft.share.nodes import StreamPlan
-
-STREAM = """
-CREATE STREAM c (k BIGINT, x DOUBLE, n BIGINT, s STRING, ts TIMESTAMP)
-  TIMESTAMP BY ts DELAY 0 SECONDS MAX AHEAD OFF FROM rate;
-"""
-
-
-def planned(items: str, seconds: int) -> StreamPlan:
-    query = f"CREATE QUERY q AS SELECT k, {items} FROM c [RANGE {seconds} SECONDS SLIDE 1 SECOND] GROUP BY k;"
-    (plan,) = build(optimize_program(bind_program(parse_program(STREAM + query)))).streams
-    return plan
 
 
 @pytest.mark.parametrize(
@@ -72,17 +56,26 @@ def test_constants_are_differences_of_trials(monkeypatch: pytest.MonkeyPatch) ->
         )
 
     monkeypatch.setattr(calibrate, "try_out", fake)
-    found = calibrated(planned)
+    found = behind_level1()
     for name in ("feed", "cell", "query", "select", "value", "answer", "step"):
         assert getattr(found, name) == pytest.approx(getattr(known, name)), name
     assert found.fold == pytest.approx(known.fold)
     assert found.final == pytest.approx(known.final)
     assert found.block == 0.0
     assert (found.row, found.batch) == (SHIPPED.row, SHIPPED.batch)  # of level 1: not for trials to tell
+    assert calibrate.calibrate().row == pytest.approx(SHIPPED.row * speed(found))
+
+
+def test_a_machine_that_is_twice_as_slow_has_constants_twice_as_large() -> None:
+    twice = {name: {kind: 2 * s for kind, s in getattr(SHIPPED, name).items()} for name in ("fold", "final")}
+    slow = replace(SHIPPED, **twice, feed=2 * SHIPPED.feed, query=2 * SHIPPED.query, step=2 * SHIPPED.step)
+    assert speed(slow) == pytest.approx(2.0)
+    assert speed(SHIPPED) == pytest.approx(1.0)
 
 
 def test_real_trials_give_constants_above_nothing() -> None:
-    found = calibrated(planned)
+    found = calibrate.calibrate()
+    assert found.origin.startswith("measured on ")
     assert all(seconds >= 0 for _, seconds in found.units())
     assert min(found.feed, found.query, found.step, found.fold[Kind.RANKED], found.final[Kind.MOMENTS]) > 0
 

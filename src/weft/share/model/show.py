@@ -68,7 +68,7 @@ def _stream(found: StreamForecast, constants: Constants) -> list[str]:
 def _cores(total: float) -> str:
     if total < 1:
         return f"keeps one core busy for {share(total, 1.0)} of the time"
-    return f"keeps {plain(total)} cores busy"
+    return "keeps one core busy" if plain(total) == "1" else f"keeps {plain(total)} cores busy"
 
 
 def _way(way: Way, ours: float) -> tuple[str, ...]:
