@@ -36,14 +36,16 @@ class Meter:
         """The items, made while they are asked for: what that takes is not work of the level around it."""
         began = time.thread_time()
         for item in items:
-            self._answered(item.shape.query.name, time.thread_time() - began, within)
+            self._answered(item, time.thread_time() - began, within)
             yield item
             began = time.thread_time()
 
-    def _answered(self, query: str, seconds: float, within: Level) -> None:
+    def _answered(self, item: Item, seconds: float, within: Level) -> None:
         self._add(Level.FINAL, seconds)
         self._add(within, -seconds)
-        self.queries[query] += seconds
+        names = [shape.query.name for portion in item.portions for shape in portion.shapes]
+        for name in names:
+            self.queries[name] += seconds / len(names)
 
     def _add(self, level: Level, seconds: float) -> None:
         with self._lock:

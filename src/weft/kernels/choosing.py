@@ -193,7 +193,7 @@ class Chooser:
         for others in picked[1:]:
             ids = ids[np.isin(ids, others, assume_unique=True)]
         hidden = set(range(groups.key_count)) - set(choice.seen)
-        if hidden <= {pick.place for pick in choice.picks if pick.is_single}:
+        if hidden <= {pick.place for pick in choice.picks if pick.count == 1}:
             return Chosen(ids, np.arange(len(ids)), ids, True)
         family, first = _families(ids, groups.take(ids), choice.seen)
         return Chosen(ids, family, first, len(first) == len(ids))

@@ -17,8 +17,9 @@ class OneOf:
     values: tuple[str | int | bool, ...]
 
     @property
-    def is_single(self) -> bool:
-        return len(self.values) == 1
+    def count(self) -> int:
+        """How many values of the key it takes."""
+        return len(self.values)
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,8 +31,8 @@ class Within:
     last: int
 
     @property
-    def is_single(self) -> bool:
-        return self.first == self.last
+    def count(self) -> int:
+        return max(0, self.last - self.first + 1)
 
 
 Pick = OneOf | Within

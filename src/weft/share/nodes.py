@@ -15,7 +15,7 @@ from enum import StrEnum
 from weft.kernels.picks import Choice, Pick
 from weft.lang.statements import Expr, WindowSpec
 from weft.plan.nodes import Query, Stream
-from weft.times import Duration
+from weft.times import SECOND, Duration
 
 
 class Op(StrEnum):
@@ -71,6 +71,11 @@ class Edges:
     rate: float  # edges per second of what is kept, an upper bound where explicit
     reason: str
     combined: bool = False
+
+    @property
+    def fine(self) -> float:
+        """Edges per second of what batches are cut into."""
+        return SECOND / self.grain if self.combined and self.grain is not None else self.rate
 
 
 @dataclass(frozen=True, slots=True)

@@ -91,7 +91,7 @@ def _show_edges(plan: StreamPlan) -> str:
 
 def _feed_row(plan: StreamPlan, at: int, sketches: Names) -> tuple[str, ...]:
     feed = plan.feeds[at]
-    readers = sum(at in _feeds_of(tap) for tap in plan.taps)
+    readers = sum(at in feeds_of(tap) for tap in plan.taps)
     return (
         f"f{at}",
         f"by {show_keys(feed, sketches)}",
@@ -126,7 +126,8 @@ def sketches_of(plan: StreamPlan) -> Names:
     return names
 
 
-def _feeds_of(tap: Tap) -> set[int]:
+def feeds_of(tap: Tap) -> set[int]:
+    """The feeds that a query reads."""
     return {at for each in tap.sets for at in (each.feed, *(final.feed for final in each.finals))}
 
 

@@ -137,7 +137,7 @@ def some_taps(plan: StreamPlan, taps: Sequence[Tap], rate: float | None = None) 
 def _used(plan: StreamPlan, taps: Sequence[Tap]) -> dict[int, set[int]]:
     """The feeds that the queries read, and the partials of each; a feed that others come from has theirs."""
     used: dict[int, set[int]] = {}
-    for tap in taps:
+    for tap in (each for first in taps for each in first.sets):
         used.setdefault(tap.feed, set()).add(tap.present)
         for final in tap.finals:
             used.setdefault(final.feed, set()).update(final.partials)
@@ -159,4 +159,10 @@ def _moved(tap: Tap, places: Mapping[int, int], kept: Mapping[int, Sequence[int]
         )
         for final in tap.finals
     )
-    return replace(tap, feed=places[tap.feed], present=kept[tap.feed].index(tap.present), finals=finals)
+    return replace(
+        tap,
+        feed=places[tap.feed],
+        present=kept[tap.feed].index(tap.present),
+        finals=finals,
+        others=tuple(_moved(other, places, kept) for other in tap.others),
+    )

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from math import log2
+from math import log2, prod
 
 from weft.share.model.constants import RUNNING_SUMS, Constants, Kind, kind_of
 from weft.share.model.cost import Charge, Cost, Level, summed
@@ -36,7 +36,7 @@ class Priced:
 
     @staticmethod
     def of(plan: StreamPlan, constants: Constants, load: Load, fine: float | None = None) -> Priced:
-        return Priced(plan, readers(plan), constants, load, plan.edges.rate if fine is None else fine)
+        return Priced(plan, readers(plan), constants, load, plan.edges.fine if fine is None else fine)
 
     def under(self, load: Load) -> Priced:
         return replace(self, load=load)
@@ -87,7 +87,7 @@ class Priced:
 
     def _selecting(self) -> Iterator[Charge]:
         alike: dict[tuple[int, int, object], list[Tap]] = {}
-        for tap in self.plan.taps:
+        for tap in (each for first in self.plan.taps for each in first.sets):
             alike.setdefault((tap.feed, tap.present, tap.window), []).append(tap)
         for (feed, _, _), taps in alike.items():
             seconds = self._places(self.plan.feeds[feed], taps[0]) * self.constants.select
@@ -96,7 +96,8 @@ class Priced:
     def _answering(self, tap: Tap) -> Iterator[Charge]:
         name = [tap.query.name]
         steps = min(1 / self.load.step, SECOND / tap.window.slide)  # in which it has something to answer
-        yield Charge(Level.FINAL, steps * self.constants.query + sum(self._finals(tap)), name)
+        finals = sum(seconds for each in tap.sets for seconds in self._finals(each))
+        yield Charge(Level.FINAL, steps * self.constants.query + finals, name)
         written = steps * self.constants.sink + self.answers(tap) * self._written(tap.query.name)
         yield Charge(Level.OUTPUT, written, name)
 
@@ -104,7 +105,7 @@ class Priced:
         """What each aggregate of a query takes."""
         for final in tap.finals:
             feed, c = self.plan.feeds[final.feed], self.constants
-            places = self._places(feed, tap)
+            places = self._places(feed, tap) * self._picked(tap)
             if feed.extra:
                 yield places * c.distinct
                 continue
@@ -132,14 +133,15 @@ class Priced:
         """Rows of answers a second: groups that have a row in a window, times windows."""
         feed = self.plan.feeds[tap.feed]
         rows = self.load.rows * self.load.part_of(feed.partials[tap.present]) * tap.window.range / SECOND
-        return occupied(self._groups(tap), rows) * SECOND / tap.window.slide
+        return sum(occupied(self._groups(each), rows) for each in tap.sets) * SECOND / tap.window.slide
 
     def _groups(self, tap: Tap) -> float:
         """Of its feed, those that are the query's."""
-        groups = self.load.groups_of(self.plan.feeds[tap.feed])
-        for pick in tap.picks:
-            groups *= min(1.0, len(pick.values) / self.load.groups)
-        return max(1.0, groups)
+        return max(1.0, self.load.groups_of(self.plan.feeds[tap.feed]) * self._picked(tap))
+
+    def _picked(self, tap: Tap) -> float:
+        """Which part of the groups of its feed a query picks."""
+        return prod(min(1.0, pick.count / self.load.groups) for pick in tap.picks)
 
     def _places(self, feed: Feed, tap: Tap) -> float:
         """Windows and groups that are looked at a second: all groups, where most are in most slices.

@@ -50,7 +50,8 @@ def readers(plan: StreamPlan) -> Readers:
 
 def _read_by(plan: StreamPlan, tap: Tap) -> list[tuple[int, Partial]]:
     """The partials that a query reads, each with its feed."""
-    read = [(tap.feed, tap.present)] + [(final.feed, at) for final in tap.finals for at in final.partials]
+    read = [(each.feed, each.present) for each in tap.sets]
+    read += [(final.feed, at) for each in tap.sets for final in each.finals for at in final.partials]
     return [(feed, plan.feeds[feed].partials[at]) for feed, at in dict.fromkeys(read)]
 
 
