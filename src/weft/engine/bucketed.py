@@ -17,7 +17,7 @@ import pyarrow as pa
 from weft.engine.due import Answers, Due, Met
 from weft.engine.errands import Crew, Errand, Told
 from weft.engine.held import Held, held
-from weft.engine.shape import shape
+from weft.engine.roll import Roll
 from weft.engine.windows import Reach, Times, due
 from weft.lang.statements import WindowSpec
 from weft.log.bundle import Bundle, joined
@@ -54,16 +54,19 @@ class Bucketed:
         self.latest = BEGINNING
         self.reach = Reach()
         self.cells = self.nbytes = self.reloads = 0
+        self._roll = Roll()
         self.adopt(plan, floors)
 
     def adopt(self, plan: StreamPlan, floors: Mapping[str, Instant]) -> None:
         """Go on under another plan, from the next step on."""
         self.plan, self.floors = plan, dict(floors)
-        self.shapes = {tap.query.name: shape(tap.query) for tap in plan.taps}
+        self._entries, _ = self._roll.call(plan)
+        self.shapes = {entry.tap.query.name: entry.shape for entry in self._entries}
 
     def held(self) -> Held:
         """What the cells are good for; those of a finer feed lie in other buckets than those of a coarser."""
-        return replace(held(self.plan, self.floors, self.reach), apart=True)
+        needed = ((entry.tap, entry.needs) for entry in self._entries)
+        return replace(held(needed, self.floors, self.reach), apart=True)
 
     def count_groups(self) -> dict[tuple[str, ...], int]:
         """Only the buckets know."""

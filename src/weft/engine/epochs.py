@@ -69,13 +69,12 @@ def change(
     declared = {stream.name: print_statement(stream.statement) for stream in program.streams}
     wanted = {query.name: texts.of(query) for query in program.queries}
     current = {query.name: query.text for query in catalog.queries()}
-    out = failures(catalog)
+    out = left_out(catalog, program, texts)
     return Change(
         add=tuple(
             NewQuery(query.name, wanted[query.name], bound(query), (picks_by or {}).get(query.name, ()))
             for query in program.queries
-            if current.get(query.name) != wanted[query.name]
-            and not (query.name in out and catalog.versions(query.name)[-1].text == wanted[query.name])
+            if current.get(query.name) != wanted[query.name] and query.name not in out
         ),
         drop=tuple(name for name, text in current.items() if wanted.get(name) != text),
         streams={name: text for name, text in declared.items() if catalog.streams.get(name) != text},
@@ -105,6 +104,16 @@ def failures(catalog: Catalog) -> dict[str, str]:
         name: reasons[version.dropped].removeprefix(FAILED)
         for name, version in newest.items()
         if version.dropped is not None and reasons[version.dropped].startswith(FAILED)
+    }
+
+
+def left_out(catalog: Catalog, program: Program, texts: Texts) -> set[str]:
+    """The queries of a program that were taken out of force because they failed, and are as they were."""
+    known = failures(catalog)
+    return {
+        query.name
+        for query in program.queries
+        if query.name in known and catalog.versions(query.name)[-1].text == texts.of(query)
     }
 
 

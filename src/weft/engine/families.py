@@ -9,14 +9,14 @@ are those with grouping sets, whose rows come together from several feeds.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass
 
-from weft.engine.finals import Reading, reading
+from weft.engine.finals import Reading
+from weft.engine.roll import Entry
 from weft.engine.shape import Shape
 from weft.kernels.picks import Choice
-from weft.share.nodes import StreamPlan, Tap
-from weft.share.same import Asked, asked
+from weft.share.nodes import Tap
 from weft.times import BEGINNING, Instant
 
 
@@ -54,19 +54,18 @@ class Family:
         return (Portion(shapes),)
 
 
-def families(
-    plan: StreamPlan, floors: Mapping[str, Instant], shapes: Mapping[str, Shape]
-) -> tuple[Family, ...]:
+def families(entries: Iterable[Entry], floors: Mapping[str, Instant]) -> tuple[Family, ...]:
     """The queries of a plan, as they are answered together."""
-    found: dict[tuple[Asked, Instant, Hashable], dict[Choice | None, list[Tap]]] = {}
-    for tap in plan.taps:
-        choice, floor, shape = tap.choice, floors.get(tap.query.name, BEGINNING), shapes[tap.query.name]
-        is_alone = choice is None or shape.limit is not None or shape.has_sets
-        key = (asked(tap), floor, choice if is_alone else "any")
-        found.setdefault(key, {}).setdefault(choice, []).append(tap)
-    made = []
-    for (_, floor, _), members in found.items():
-        first = next(iter(members.values()))[0]
-        said = {choice: tuple(shapes[t.query.name] for t in taps) for choice, taps in members.items()}
-        made.append(Family(tuple((tap, reading(plan, tap)) for tap in first.sets), floor, said))
-    return tuple(made)
+    found: dict[tuple[int, Instant, Hashable], dict[Choice | None, list[Entry]]] = {}
+    for entry in entries:
+        floor = floors.get(entry.tap.query.name, BEGINNING)
+        alike = found.setdefault((entry.kind, floor, entry.among), {})
+        alike.setdefault(entry.choice, []).append(entry)
+    return tuple(
+        Family(
+            next(iter(members.values()))[0].sets,
+            floor,
+            {choice: tuple(each.shape for each in same) for choice, same in members.items()},
+        )
+        for (_, floor, _), members in found.items()
+    )

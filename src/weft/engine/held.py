@@ -14,16 +14,18 @@ still to be answered. That holds for a query that itself started from what other
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from weft.engine.ingest import FeedKey, feed_key, is_finer
 from weft.engine.windows import Reach, needed_from
+from weft.lang.statements import WindowSpec
 from weft.share.nodes import StreamPlan, Tap
 from weft.share.slicing import Pair, lies_on, pairs_of
 from weft.times import BEGINNING, Instant
 
 Whole = Mapping[FeedKey, Mapping[str, Instant]]  # by feed and text of the partial: whole after that time
+Need = tuple[FeedKey, str]  # a partial, as text, and the feed it is read from
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,14 +37,17 @@ class Held:
     apart: bool = False  # cells of a finer feed cannot be combined: they lie in other places
 
 
-def held(plan: StreamPlan, floors: Mapping[str, Instant], reach: Reach) -> Held:
-    """What the queries of `plan` vouch for; `floors` are their bounds, `reach` how far they are answered."""
+def held(taps: Iterable[tuple[Tap, Iterable[Need]]], floors: Mapping[str, Instant], reach: Reach) -> Held:
+    """What queries vouch for, each with its needs; `floors` are bounds, `reach` how far they are answered."""
     found = Held()
-    for tap in plan.taps:
+    starts: dict[WindowSpec, Instant] = {}
+    for tap, needed in taps:
         window = tap.window
-        start = needed_from(window.range, window.slide, window.offset, reach.upto(window.range))
-        after = max(floors.get(tap.query.name, BEGINNING), start - 1, BEGINNING)
-        for key, text in needs(plan, tap):
+        if window not in starts:
+            upto = reach.upto(window.range)
+            starts[window] = needed_from(window.range, window.slide, window.offset, upto)
+        after = max(floors.get(tap.query.name, BEGINNING), starts[window] - 1, BEGINNING)
+        for key, text in needed:
             partials = found.partials.setdefault(key, {})
             partials[text] = min(after, partials.get(text, after))
         for pair in pairs_of(window):
@@ -50,7 +55,7 @@ def held(plan: StreamPlan, floors: Mapping[str, Instant], reach: Reach) -> Held:
     return found
 
 
-def needs(plan: StreamPlan, tap: Tap) -> Iterator[tuple[FeedKey, str]]:
+def needs(plan: StreamPlan, tap: Tap) -> Iterator[Need]:
     """The partials of a query, each with the feed it is read from."""
     places = [(each.feed, each.present) for each in tap.sets]
     places += [(final.feed, at) for each in tap.sets for final in each.finals for at in final.partials]

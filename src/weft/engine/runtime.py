@@ -19,7 +19,7 @@ from weft.engine.batch import Batch
 from weft.engine.bucketed import Bucketed, Place
 from weft.engine.buckets import is_cells, spread
 from weft.engine.census import Census
-from weft.engine.epochs import FAILED, PicksBy, Texts, change, unchanged
+from weft.engine.epochs import FAILED, PicksBy, Texts, change, left_out, unchanged
 from weft.engine.errands import Crew
 from weft.engine.fresh import Fresh
 from weft.engine.held import Held, first_bound
@@ -36,7 +36,7 @@ from weft.log.home import Home
 from weft.log.ingest import IngestLog, IngestRecord
 from weft.log.snapshots import Snapshots
 from weft.plan.nodes import Program, Query
-from weft.share.build import build, picks_by
+from weft.share.build import Planner, build
 from weft.share.nodes import SharedPlan, StreamPlan
 from weft.share.parts import parts
 from weft.times import BEGINNING, Instant
@@ -61,6 +61,7 @@ class Runtime:
         self.crew: Crew | None = None  # whose buckets hold the cells; None: they are held here
         self.catalog, self.answers, self.snapshots = Catalog(home), AnswerLog(home), Snapshots(home)
         self.logs = {stream.name: IngestLog(home, stream.name) for stream in program.streams}
+        self._planner = Planner()
         self.lock = threading.RLock()  # the program in force, and commits
         self.news = threading.Condition()  # a batch was committed, or all is to end
         self._stepping = threading.Lock()
@@ -91,9 +92,9 @@ class Runtime:
         for name, log in self.logs.items():
             self.latest[name] = max(_latest(log.records()), folded.get(name, BEGINNING))
         if self.catalog.epochs:
-            gone = change(self.catalog, program, self.texts).drop
-            kept = tuple(query for query in program.queries if query.name not in gone)
-            self._adopt(replace(program, queries=kept))
+            stay = unchanged(self.catalog, program, self.texts)
+            kept = replace(program, queries=tuple(query for query in program.queries if query.name in stay))
+            self._adopt(kept, self._plan(kept))
             restore(self, snapshot)
             self.measure()
 
@@ -121,14 +122,22 @@ class Runtime:
                     reason=FAILED + reason,
                     buckets=self.buckets,
                 )
-            self._adopt(self.program)
+            self._adopt(self.program, self._plan(self.program, anew=True))
+
+    def _plan(self, program: Program, anew: bool = False) -> SharedPlan:
+        """The plan of the queries that are to be in force; `anew`: without what others have left behind."""
+        out = left_out(self.catalog, program, self.texts)
+        known = unchanged(self.catalog, program, self.texts)
+        return self._planner.plan(
+            replace(program, queries=tuple(query for query in program.queries if query.name not in out)),
+            {name: version.picks_by for name, version in known.items()},
+            anew,
+        )
 
     def _put_in_force(self, program: Program) -> None:
-        there = {name: state.held() for name, state in self.states.items()}
-        stay = unchanged(self.catalog, program, self.texts)
-        known = {name: version.picks_by for name, version in stay.items()}
-        plan = build(program, known)
-        picked = picks_by(plan)
+        plan = self._plan(program)
+        picked = self._planner.hidden()
+        there: dict[str, Held] = {}
         changed = change(
             self.catalog,
             program,
@@ -148,26 +157,27 @@ class Runtime:
             self._adopt(program, plan)
 
     def _bound(
-        self, program: Program, query: Query, there: Mapping[str, Held], picked: PicksBy
+        self, program: Program, query: Query, there: dict[str, Held], picked: PicksBy
     ) -> Instant | None:
-        """After which time the windows of a query that is added now start; None: there were no rows yet."""
+        """After which time the windows of a query that is added now start; None: there were no rows yet.
+
+        `there` is what streams hold, as far as it was asked for.
+        """
         name = parts(query).stream
         latest = self.latest.get(name, BEGINNING)
-        if latest == BEGINNING or name not in there:
+        if latest == BEGINNING or name not in self.states:
             return None if latest == BEGINNING else latest
+        if name not in there:
+            there[name] = self.states[name].held()
         (plan,) = build(replace(program, queries=(query,)), picked).streams
         return first_bound(plan, there[name], self.states[name].reach, latest)
 
     def _next_batches(self) -> dict[str, int]:
         return {name: log.next for name, log in self.logs.items()}
 
-    def _adopt(self, program: Program, plan: SharedPlan | None = None) -> None:
-        """Bring the live state under the plan of the queries in force; `plan` is that of all queries."""
+    def _adopt(self, program: Program, plan: SharedPlan) -> None:
+        """Bring the live state under the plan of the queries in force."""
         self.running: dict[str, QueryVersion] = {query.name: query for query in self.catalog.queries()}
-        in_force = tuple(query for query in program.queries if query.name in self.running)
-        if plan is None or len(in_force) < len(program.queries):
-            picked = {name: version.picks_by for name, version in self.running.items()}
-            plan = build(replace(program, queries=in_force), picked)
         if self.crew is not None:
             plan = replace(plan, streams=tuple(spread(stream) for stream in plan.streams))
         self.program, self.plan = program, plan
@@ -202,7 +212,7 @@ class Runtime:
             if self.catalog.epochs:
                 self.reached |= {name: state.reach for name, state in self.states.items()}
                 self.states = {}
-                self._adopt(self.program)
+                self._adopt(self.program, self._plan(self.program))
                 if self.step_number >= 0:
                     load_states(self, self.snapshots.open(self.step_number))
 

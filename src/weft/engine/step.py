@@ -5,7 +5,7 @@ The live state is a cache: it is what folding the log gives, and nothing else.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
@@ -17,7 +17,7 @@ from weft.engine.finals import Reading, aggregate_columns
 from weft.engine.held import Held, Whole, best_source, held
 from weft.engine.ingest import FeedKey, Fold, described_key, feed_key, folds, spec
 from weft.engine.late import late_rows
-from weft.engine.shape import shape
+from weft.engine.roll import Entry, Roll
 from weft.engine.united import United
 from weft.engine.windows import Reach, Windows, due, needed_from, widest_gap
 from weft.kernels.columns import ColumnSpec
@@ -35,6 +35,7 @@ class StreamState:
     def __init__(self, plan: StreamPlan, floors: Mapping[str, Instant]) -> None:
         self.reach = Reach()
         self.feeds: dict[FeedKey, FeedState] = {}
+        self._roll = Roll()
         self.adopt(plan, floors)
 
     def adopt(self, plan: StreamPlan, floors: Mapping[str, Instant]) -> None:
@@ -45,42 +46,47 @@ class StreamState:
         before, whole = self.feeds, self.held().partials if self.feeds else {}
         self.plan, self.floors = plan, dict(floors)
         self.wanted = {feed_key(feed): {p.text for p in feed.partials} for feed in plan.feeds}
-        self._look_at_plan()
-        self.take(before, whole)
+        new = self._look_at_plan()
+        self.take(before, whole, new)
 
-    def _look_at_plan(self) -> None:
-        """What follows from the plan, and is needed in every step."""
-        self.shapes = {tap.query.name: shape(tap.query) for tap in self.plan.taps}
-        self._families = families(self.plan, self.floors, self.shapes)
-        self._held_for = {
-            (tap.window, feed_key(self.plan.feeds[at]))
-            for first in self.plan.taps
-            for tap in first.sets
-            for at in {tap.feed, *(final.feed for final in tap.finals)}
-        }
+    def _look_at_plan(self) -> list[Entry]:
+        """What follows from the plan, and is needed in every step; gives the queries that are new."""
+        self._entries, new = self._roll.call(self.plan)
+        self._families = families(self._entries, self.floors)
+        self._held_for = {(entry.tap.window, key) for entry in self._entries for key, _ in entry.needs}
+        return new
 
     def __getstate__(self) -> dict[str, Any]:
         """Without what follows from the plan: the shapes of the answers are compiled."""
-        follows = ("shapes", "_families", "_held_for")
+        follows = ("_roll", "_entries", "_families", "_held_for")
         return {name: value for name, value in self.__dict__.items() if name not in follows}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__ |= state
+        self.__dict__ |= state | {"_roll": Roll()}
         self._look_at_plan()
 
     def held(self) -> Held:
         """What the cells are good for."""
-        return held(self.plan, self.floors, self.reach)
+        return self._held(self._entries)
 
-    def take(self, feeds: Mapping[FeedKey, FeedState], whole: Whole) -> None:
+    def _held(self, entries: Iterable[Entry]) -> Held:
+        return held(((entry.tap, entry.needs) for entry in entries), self.floors, self.reach)
+
+    def take(
+        self,
+        feeds: Mapping[FeedKey, FeedState],
+        whole: Whole,
+        new: Sequence[Entry] | None = None,
+    ) -> None:
         """Go on with the cells of these feeds, in which partials are `whole` after some time.
 
         A query may have started from the cells of a finer feed: what is missing of its own comes from there.
+        Only those that are `new` may miss something; None: all are.
         """
         self.feeds = {key: feeds.get(key) or FeedState(len(key[1])) for key in self.wanted}
         moved = [
             (key, specs, Fold(*feeds[source].taken([source[1].index(part) for part in key[1]], specs)))
-            for key, source, specs in self._moves(whole)
+            for key, source, specs in self._moves(whole, self._entries if new is None else new)
         ]
         for key, specs, _ in moved:
             self.feeds[key].drop_columns([each for each in self.feeds[key].columns if each not in specs])
@@ -89,11 +95,13 @@ class StreamState:
         for feed in self.plan.feeds:
             self.feeds[feed_key(feed)].drop_columns([spec(partial) for partial in feed.partials])
 
-    def _moves(self, whole: Whole) -> list[tuple[FeedKey, FeedKey, list[ColumnSpec]]]:
+    def _moves(
+        self, whole: Whole, entries: Sequence[Entry]
+    ) -> list[tuple[FeedKey, FeedKey, list[ColumnSpec]]]:
         """Into which feed, from which finer one, which partials: those not whole for as long as is needed."""
         specs = {feed_key(f): {p.text: spec(p) for p in f.partials} for f in self.plan.feeds}
         moves: dict[tuple[FeedKey, FeedKey], list[ColumnSpec]] = {}
-        for key, texts in self.held().partials.items():
+        for key, texts in self._held(entries).partials.items():
             for text, after in texts.items():
                 there = whole.get(key, {}).get(text)
                 source = best_source(whole, key, text)

@@ -21,10 +21,11 @@ class Draft:
     key_types: tuple[str | None, ...]
     extra: bool
     inner: int = 0
-    partials: dict[Partial, None] = field(default_factory=dict)
+    partials: dict[Partial, int] = field(default_factory=dict)  # each with its place
 
-    def add(self, *partials: Partial) -> None:
-        self.partials.update(dict.fromkeys(partials))
+    def place(self, partial: Partial) -> int:
+        """Where a partial stands among those of the feed; at the end if it is new."""
+        return self.partials.setdefault(partial, len(self.partials))
 
 
 def arrange(drafts: list[Draft]) -> tuple[Feed, ...]:

@@ -107,46 +107,45 @@ def _together(found: Iterable[Condition | None]) -> list[Condition]:
     return [*others, *ranges.values()]
 
 
-def decide(wheres: Mapping[str, Expr | None], types: Types, fixed: Hidden) -> dict[str, tuple[str, ...]]:
-    """For each query the keys it is to pick groups by; what is `fixed` stays as it is.
+def decide(
+    new: Mapping[str, Sequence[Condition]], counts: Counter[About], intervals: Iterable[str], types: Types
+) -> dict[str, tuple[str, ...]]:
+    """For each query, of which these are the conditions, the keys it is to pick groups by.
 
-    A range whose bounds are among the cuts that are there joins them; many others are cut anew.
+    `counts` tells how many different conditions all queries have, `intervals` the keys that numbers of
+    intervals are. A range whose bounds are among those cuts joins them; many others are cut anew.
     """
-    found = {name: conditions(where, types) for name, where in wheres.items()}
-    kept = {name: fixed[name] for name in found if name in fixed}
-    intervals = dict.fromkeys(key for keys in kept.values() for key in keys if is_interval(key))
     known = [cuts_of(key, types) for key in intervals]
-    new = {name: each for name, each in found.items() if name not in kept}
-    counts = _count(chain.from_iterable(found.values()))
     apart = _count(each for each in chain.from_iterable(new.values()) if _holding(each, known) is None)
 
     def is_picked(one: Condition) -> bool:
         match one:
             case Equals():
-                return counts[_about(one)] >= MANY
+                return counts[about(one)] >= MANY
             case Range():
-                return _holding(one, known) is not None or apart[_about(one)] >= MANY
+                return _holding(one, known) is not None or apart[about(one)] >= MANY
 
     best = {name: _best(filter(is_picked, each), counts) for name, each in new.items()}
     cuts = [*known, *_cut_anew([one for one in best.values() if one is not None], known)]
-    return kept | {name: _keys(one, cuts) for name, one in best.items()}
+    return {name: _keys(one, cuts) for name, one in best.items()}
 
 
-_About = tuple[str, bool]  # a column, and whether it is a range
+About = tuple[str, bool]  # a column, and whether it is a range
 
 
-def _about(condition: Condition) -> _About:
+def about(condition: Condition) -> About:
+    """What a condition is about: those that are about the same can be picked by one key."""
     return condition.column.sql, isinstance(condition, Range)
 
 
-def _count(conditions: Iterable[Condition]) -> Counter[_About]:
+def _count(conditions: Iterable[Condition]) -> Counter[About]:
     """How many different conditions there are on each column."""
-    return Counter(map(_about, set(conditions)))
+    return Counter(map(about, set(conditions)))
 
 
-def _best(conditions: Iterable[Condition], counts: Counter[_About]) -> Condition | None:
+def _best(conditions: Iterable[Condition], counts: Counter[About]) -> Condition | None:
     """The condition on the column that has the most of them."""
-    return min(conditions, key=lambda one: (-counts[_about(one)], _about(one)), default=None)
+    return min(conditions, key=lambda one: (-counts[about(one)], about(one)), default=None)
 
 
 def _holding(condition: Condition, known: Iterable[Cuts]) -> Cuts | None:

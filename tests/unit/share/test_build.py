@@ -31,6 +31,15 @@ def plan_of(*queries):
     return build(program(*queries)).stream("trades")
 
 
+def picks_by(plan):
+    """By which keys each query of a plan picks its groups."""
+    return {
+        tap.query.name: tuple(stream.feeds[tap.feed].keys[pick.place].sql for pick in tap.picks)
+        for stream in plan.streams
+        for tap in stream.taps
+    }
+
+
 def keys(plan):
     return [tuple(key.sql for key in feed.keys) for feed in plan.feeds]
 

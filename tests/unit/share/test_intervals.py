@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from tests.unit.share.test_build import WINDOW, plan_of, program
+from tests.unit.share.test_build import WINDOW, picks_by, plan_of, program
 from weft.kernels.picks import Within
 from weft.lang.parse import parse_expression
-from weft.share.build import build, picks_by
+from weft.share.build import build
 from weft.share.explain import explain_program
 from weft.share.intervals import Range, cut_at, cuts_of, range_of
 from weft.share.predicates import MANY, conditions, take_apart

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from tests.unit.share.test_build import STREAM, WINDOW, plan_of, program
+from tests.unit.share.test_build import STREAM, WINDOW, picks_by, plan_of, program
 from weft.kernels.picks import OneOf
 from weft.lang.parse import parse_expression, parse_program
 from weft.optimize.pipeline import optimize_program
 from weft.plan.bind import bind_program
-from weft.share.build import build, picks_by
+from weft.share.build import build
 from weft.share.explain import explain_program
 from weft.share.predicates import MANY, Equals, conditions, take_apart
 

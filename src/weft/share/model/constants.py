@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass, fields
 from enum import StrEnum
 from typing import Any
 
-from weft.share.build import is_ranked
+from weft.share.members import is_ranked
 from weft.share.nodes import Op, Partial
 
 VERSION = 1  # of what the constants mean

@@ -1,0 +1,111 @@
+"""What does one more query cost while thousands run? `python -m benchmarks.adding`
+
+A session with 5000 queries over a stream of a thousand rows a second. Queries are added one by one, one of
+them with an aggregate that no other has, and dropped again. CPU time of the calling thread, for all of it and
+for the shared plan alone; and the batch that comes next beside the median of those before.
+"""
+
+from __future__ import annotations
+
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+import click
+
+import weft
+from benchmarks.data import Data
+from benchmarks.programs import draw, program
+from weft.share.build import Planner
+from weft.spark.session import build_session
+
+STREAM = """
+CREATE STREAM events (value BIGINT, timestamp TIMESTAMP, key AS CAST(value % 10 AS INT),
+  price AS value * 0.1D, qty AS value) TIMESTAMP BY timestamp DELAY 1 SECOND
+  FROM rate OPTIONS ('rowsPerSecond' = '1000');
+"""
+PLANNING = 0.020  # CPU-seconds that a query more may take
+
+
+@click.command()
+@click.option("--queries", default=5000, show_default=True)
+@click.option("--adds", default=5, show_default=True)
+@click.option("--settle", default=30.0, show_default=True, help="seconds before the first")
+def main(queries: int, adds: int, settle: float) -> None:
+    """Add and drop queries while others run."""
+    text = program(draw(queries + adds), Data(rows=1, keys=1, files=1), Path("unused"), None)
+    statements = [f"CREATE QUERY{one}" for one in text.split("CREATE QUERY")[1:]]
+    new = [
+        *statements[queries:],
+        "CREATE QUERY odd AS SELECT MAX(qty * 7 - key) AS x FROM events [RANGE 77 SECONDS];",
+    ]
+    spark = build_session("local[*]", {"spark.driver.memory": "3g"})
+    with tempfile.TemporaryDirectory(prefix="weft-adding-") as home, _planning() as planned:
+        session = weft.Session(spark=spark, home=Path(home) / "home", placement="driver")
+        session.sql(STREAM + "".join(statements[:queries]))
+        session.start(trigger="1s")
+        batches = _batches(session, settle)
+        click.echo(f"{queries} queries; batches take {median(batches):.2f} s (median of {len(batches)})")
+        for statement in new:
+            name = statement.split()[2]
+            _report(f"add {name}", session, statement, planned, batches)
+            _report(f"drop {name}", session, f"DROP QUERY {name};", planned, batches)
+        session.stop()
+    spark.stop()
+
+
+def _report(
+    what: str, session: weft.Session, statement: str, planned: list[float], batches: list[float]
+) -> None:
+    planned.clear()
+    began, wall = time.thread_time(), time.monotonic()
+    session.sql(statement)
+    taken, waited = time.thread_time() - began, time.monotonic() - wall
+    after = _batches(session, 6.0)
+    shown = ", ".join(f"{each:.2f}" for each in after[:3])
+    click.echo(
+        f"{what}: plan {sum(planned) * 1000:.1f} ms CPU (wanted {PLANNING * 1000:.0f}), "
+        f"all {taken * 1000:.0f} ms CPU in {waited:.2f} s; the next batches {shown} s, "
+        f"{max(after[:2]) / median(batches):.1f} times the median"
+    )
+
+
+def _batches(session: weft.Session, seconds: float) -> list[float]:
+    """How long each batch took that ended within so many seconds."""
+    found: dict[int, float] = {}
+    first = session.status().streams[0].batches
+    until = time.monotonic() + seconds
+    while time.monotonic() < until or not found:
+        stream = session.status().streams[0]
+        if stream.batches > first:
+            found[stream.batches] = stream.batch_seconds
+        time.sleep(0.1)
+    return list(found.values())
+
+
+@contextmanager
+def _planning() -> Iterator[list[float]]:
+    """What each call of the planner took."""
+    found: list[float] = []
+    plan: Callable[..., Any] = Planner.plan
+
+    def timed(*args: Any, **kwargs: Any) -> Any:
+        began = time.thread_time()
+        try:
+            return plan(*args, **kwargs)
+        finally:
+            found.append(time.thread_time() - began)
+
+    Planner.plan = timed  # type: ignore[method-assign]
+    try:
+        yield found
+    finally:
+        Planner.plan = plan  # type: ignore[method-assign]
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,79 @@
+"""The feeds of a stream while they are being collected, by their keys."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from weft.lang.statements import Expr
+from weft.plan.nodes import Aggregation
+from weft.share.lattice import Draft, arrange
+from weft.share.members import Member, method
+from weft.share.nodes import Feed, Final, Partial, Tap
+from weft.share.partials import Recipe
+
+_Id = tuple[tuple[Expr, ...], int, bool]  # keys, how many of them are inner ones, whether one is extra
+
+
+class Drafts:
+    """Feeds and partials are only ever added, at the end: what points at one of them stays right."""
+
+    def __init__(self) -> None:
+        self._all: dict[_Id, Draft] = {}
+        self._places: dict[_Id, int] = {}
+        self._feeds: tuple[Feed, ...] | None = None
+
+    def add(self, member: Member) -> Tap:
+        """The tap of a query; what it needs is among the feeds afterwards."""
+        at, mine = self._own(member)
+        finals = []
+        present = self._place(mine, member.present)
+        for made, call in zip(member.recipes, member.guarded.calls, strict=True):
+            feed, draft = self._of(member, made, call)
+            found = tuple(self._place(draft, partial) for partial in made.partials)
+            finals.append(Final(call.name, call.function, feed, found, method(made), call.type, call.params))
+        keys = tuple(None if key is None else mine.keys.index(key) for key in member.seen)
+        picks = tuple(each.pick(mine.keys.index(each.key)) for each in member.apart.picked)
+        return Tap(member.query, member.window, at, present, keys, tuple(finals), picks)
+
+    def feeds(self) -> tuple[Feed, ...]:
+        if self._feeds is None:
+            self._feeds = arrange(list(self._all.values()))
+        return self._feeds
+
+    def _place(self, draft: Draft, partial: Partial) -> int:
+        if partial not in draft.partials:
+            self._feeds = None
+        return draft.place(partial)
+
+    def _own(self, member: Member) -> tuple[int, Draft]:
+        """The feed by the keys of a query and those it picks by."""
+        typed = dict(zip(member.guarded.keys, member.key_types, strict=True))
+        for picked in member.apart.picked:
+            typed.setdefault(picked.key, picked.type)
+        return self._draft(typed, member.inner)
+
+    def _of(self, member: Member, made: Recipe, call: Aggregation) -> tuple[int, Draft]:
+        """The feed that one aggregate of a query comes from."""
+        if made.extra is None:
+            return self._own(member)
+        typed = dict(zip(member.guarded.keys, member.key_types, strict=True))
+        extra_type = call.arg_types[0] if call.function == "count_distinct" else None
+        return self._draft(typed, frozenset(), (made.extra, extra_type))
+
+    def _draft(
+        self,
+        typed: Mapping[Expr, str | None],
+        inner: frozenset[Expr],
+        extra: tuple[Expr, str | None] | None = None,
+    ) -> tuple[int, Draft]:
+        """The feed by these keys, in the one order that serves GROUP BY a, b and GROUP BY b, a alike."""
+        ordered = tuple(sorted(typed, key=lambda key: (key in inner, key.sql)))
+        types = tuple(typed[key] for key in ordered)
+        if extra is not None:
+            ordered, types = (*ordered, extra[0]), (*types, extra[1])
+        found = (ordered, len(inner), extra is not None)
+        if found not in self._all:
+            self._feeds = None
+            self._places[found] = len(self._all)
+            self._all[found] = Draft(ordered, types, extra is not None, len(inner))
+        return self._places[found], self._all[found]

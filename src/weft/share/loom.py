@@ -1,0 +1,155 @@
+"""The shared plan of one stream, woven query by query.
+
+    feeds      by group keys; each holds the partials that its queries read, each once
+    edges      where the windows of all queries start or end
+    wanted     which rows any query asks for
+
+A query that comes adds what it needs and changes nothing of the others; so its plan is made in the time that
+one query takes. When one goes, what only it needed stays until the whole is woven anew: rows go on being
+aggregated by the same code, and the others are where they were.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import replace
+
+from weft.lang.statements import Expr, WindowSpec
+from weft.plan.nodes import Stream
+from weft.share.drafts import Drafts
+from weft.share.intervals import is_interval
+from weft.share.members import Taken, columns_in, members, standing
+from weft.share.nodes import Edges, Guard, Standing, StreamPlan, Tap
+from weft.share.parts import disjunction, parts
+from weft.share.predicates import About, Condition, Hidden, about, decide
+from weft.share.slicing import Pair, cut, pairs_of
+from weft.times import Duration
+
+
+class Loom:
+    """Queries on one stream, and the plan that they share."""
+
+    def __init__(self, stream: Stream) -> None:
+        self.stream = stream
+        self.types = {column.name: column.type for column in stream.columns}
+        self.hidden: dict[str, tuple[str, ...]] = {}  # by query: the keys it picks groups by
+        self._drafts = Drafts()
+        self._taps: dict[str, Tap] = {}
+        self._standing: dict[str, Standing] = {}
+        self._guards: dict[str, Guard] = {}
+        self._conditions: dict[Condition, None] = {}  # that groups could be picked by, each once
+        self._counts: Counter[About] = Counter()  # of them, by what they are about
+        self._columns = {stream.statement.time_column}
+        self._wanted = _Wanted()
+        self._cuts = _Cuts()
+
+    def add(self, queries: Iterable[Taken], fixed: Hidden) -> None:
+        """Take in queries; `fixed` tells by which keys some of them pick groups."""
+        new = list(queries)
+        self._decide(new, fixed)
+        for taken in new:
+            name = taken.query.name
+            if taken.safe.guard is not None:
+                self._guards[name] = taken.safe.guard
+                self._columns.update(columns_in(taken.safe.guard.fails))
+            if taken.parts.aggregate is None:
+                self._add_standing(name, standing(taken))
+            else:
+                self._add_tap(taken)
+
+    def _decide(self, new: Iterable[Taken], fixed: Hidden) -> None:
+        """By which keys the queries pick groups."""
+        for taken in new:
+            fresh = [one for one in taken.conditions if one not in self._conditions]
+            self._conditions.update(dict.fromkeys(fresh))
+            self._counts.update(map(about, dict.fromkeys(fresh)))
+        self.hidden |= {taken.query.name: fixed.get(taken.query.name, ()) for taken in new}
+        known = dict.fromkeys(key for keys in self.hidden.values() for key in keys if is_interval(key))
+        open_ = {t.query.name: t.conditions for t in new if t.conditions and t.query.name not in fixed}
+        if open_:
+            self.hidden |= decide(open_, self._counts, list(known), self.types)
+
+    def _add_standing(self, name: str, made: Standing) -> None:
+        self._standing[name] = made
+        self._columns.update(columns_in(made.where, *(item.expr for item in parts(made.query).items)))
+
+    def _add_tap(self, taken: Taken) -> None:
+        name = taken.query.name
+        taps = []
+        for member in members(taken, self.hidden[name], self.types):
+            taps.append(self._drafts.add(member))
+            self._columns.update(member.columns())
+            self._wanted.add(member.apart.rest)
+            self._cuts.add(member.window)
+        self._taps[name] = replace(taps[0], others=tuple(taps[1:])) if len(taps) > 1 else taps[0]
+
+    def drop(self, name: str) -> None:
+        """Let a query go."""
+        for mine in (self._taps, self._standing, self._guards, self.hidden):
+            mine.pop(name, None)
+
+    @property
+    def has_idle_feeds(self) -> bool:
+        """Is there a feed that no query reads any more?"""
+        read = {each.feed for tap in self._taps.values() for each in tap.sets}
+        read |= {final.feed for tap in self._taps.values() for each in tap.sets for final in each.finals}
+        return len(read) < len(self._drafts.feeds())
+
+    def plan(self) -> StreamPlan:
+        """The plan of the queries there are."""
+        return StreamPlan(
+            stream=self.stream,
+            edges=self._cuts.edges(),
+            feeds=self._drafts.feeds(),
+            taps=tuple(self._taps.values()),
+            standing=tuple(self._standing.values()),
+            guards=tuple(self._guards.values()),
+            wanted=self._wanted.expr(),
+            columns=tuple(column.name for column in self.stream.columns if column.name in self._columns),
+            longest=self._cuts.longest,
+        )
+
+
+class _Wanted:
+    """Which rows are asked for: those that any predicate lets pass; all, if a query has none."""
+
+    def __init__(self) -> None:
+        self._wheres: dict[Expr | None, None] = {}
+        self._made: Expr | None = None
+        self._clean = True
+
+    def add(self, where: Expr | None) -> None:
+        self._clean = self._clean and where in self._wheres
+        self._wheres[where] = None
+
+    def expr(self) -> Expr | None:
+        if not self._clean:
+            some = [where for where in self._wheres if where is not None]
+            self._made = None if len(some) < len(self._wheres) else disjunction(some)
+            self._clean = True
+        return self._made
+
+
+class _Cuts:
+    """Where the time line is cut for all windows."""
+
+    def __init__(self) -> None:
+        self._windows: dict[WindowSpec, None] = {}
+        self._pairs: set[Pair] = set()
+        self._edges: Edges | None = None
+        self.longest: Duration = 0
+
+    def add(self, window: WindowSpec) -> None:
+        if window not in self._windows:
+            self._windows[window] = None
+            self.longest = max(self.longest, window.range)
+            pairs = pairs_of(window)
+            if not pairs <= self._pairs:
+                self._pairs |= pairs
+                self._edges = None
+
+    def edges(self) -> Edges:
+        if self._edges is None:
+            self._edges = cut(self._windows)
+        return self._edges
