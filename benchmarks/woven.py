@@ -86,7 +86,6 @@ def programs() -> Iterator[Program]:
     yield Program("40 odd of 5 to 15 min, MAX, 500 groups", odd(40, 300, 900), "max", 500, 900)
     yield Program("100 odd of 30 to 60 min, MAX, 200 groups", odd(100, 1800, 3600), "max", 200, 900)
     yield Program("100 odd of 30 to 60 min, MAX, one group", odd(100, 1800, 3600), "max", 1, 900)
-    yield Program("300 odd of 1 to 2 hours, MAX, 100 groups", odd(300, 3600, 7200), "max", 100, 600)
 
 
 def partitions(classes: Sequence[EdgeClass]) -> dict[str, tuple[tuple[int, ...], ...]]:
