@@ -36,7 +36,9 @@ def equality(count: int) -> tuple[list[str], list[str], float]:
 
 def ranges(count: int) -> tuple[list[str], list[str], float]:
     def query(at: int, where: str) -> str:
-        return f"SELECT key % 10 AS k, window_end, {AGGREGATES} FROM s {WINDOW}{where} GROUP BY key % 10"
+        """Each with a window of its own: queries that ask the same are answered once."""
+        window = f"[RANGE {60 + at} SECONDS SLIDE 10 SECONDS]"
+        return f"SELECT key % 10 AS k, window_end, {AGGREGATES} FROM s {window}{where} GROUP BY key % 10"
 
     rules = [query(at, f" WHERE price > {50 + 100 * at / count:.2f}") for at in range(count)]
     return rules, [query(at, "") for at in range(count)], 2.0
