@@ -11,16 +11,18 @@ from __future__ import annotations
 import html
 import tempfile
 from collections.abc import Iterable, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
 from weft import times
 from weft.collecting import uncollected
-from weft.engine.calibration import constants_of, keep
+from weft.engine.calibration import constants_of, keep, kept
 from weft.engine.placement import AUTO, check_placement
 from weft.engine.reported import reported
-from weft.errors import Errors, QueryError, RunError
+from weft.errors import Errors, QueryError, RunError, WeftError
 from weft.lang.parse import read_program
 from weft.lang.printer import print_statement
 from weft.lang.statements import (
@@ -219,6 +221,7 @@ class Session:
         from weft.spark.running import Running  # noqa: PLC0415  imports pyspark
 
         Home.check(self.home)  # one that cannot be had is refused before a JVM is started
+        constants = None if once or drain else self._measuring()
         self._running = Running(
             self.spark,
             self.home,
@@ -233,7 +236,25 @@ class Session:
         )
         self._bound, self._optimized = None, self._running.program
         self._running.start()
+        if constants is not None:
+            constants.add_done_callback(self._keep)
         return self
+
+    def _measuring(self) -> Future[Constants] | None:
+        """At the first start the machine is measured, while the JVM comes up; None: nothing is to be done."""
+        if self._spark is not None or kept(self.home) is not None:
+            return None
+        from weft.engine.calibrate import calibrate  # noqa: PLC0415  the kernels
+
+        pool = ThreadPoolExecutor(1, "weft-calibrate")
+        constants = pool.submit(calibrate)
+        pool.shutdown(wait=False)
+        return constants
+
+    def _keep(self, constants: Future[Constants]) -> None:
+        """Those that could not be measured or written, for want of room or so, are measured another time."""
+        with suppress(OSError, WeftError):
+            keep(self.home, constants.result())
 
     def wait(self, timeout: float | None = None) -> bool:
         """Wait for the program to end; True when it has. Raises what ended it, if anything did."""

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from pyspark.sql import SparkSession
 
+from weft.engine import calibrate
+from weft.engine.calibration import kept
 from weft.session import Session
+from weft.share.model.constants import SHIPPED, Constants
 from weft.share.model.cost import Level
 
 pytestmark = pytest.mark.spark
@@ -42,3 +46,22 @@ def test_a_run_is_analyzed(spark: SparkSession, tmp_path: Path) -> None:
     assert "500 rows/s and" in said
     assert "predicted and measured" in said
     assert told["answers"]["volume"]["measured"] > 0
+
+
+def test_the_machine_is_measured_at_the_first_start(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    measured = []
+
+    def measure() -> Constants:
+        measured.append(replace(SHIPPED, origin="measured on a day"))
+        return measured[-1]
+
+    monkeypatch.setattr(calibrate, "calibrate", measure)
+    for once in (True, False, False):
+        session = Session(home=tmp_path / "home")  # finds the JVM that is there
+        session.sql(PROGRAM)
+        session.start(once=once)
+        session.stop()
+    assert kept(tmp_path / "home") == measured[0]
+    assert len(measured) == 1
