@@ -36,9 +36,10 @@ def equality(count: int) -> tuple[list[str], list[str], float]:
 
 def ranges(count: int) -> tuple[list[str], list[str], float]:
     def query(at: int, where: str) -> str:
-        """Each with a window of its own: queries that ask the same are answered once."""
-        window = f"[RANGE {60 + at} SECONDS SLIDE 10 SECONDS]"
-        return f"SELECT key % 10 AS k, window_end, {AGGREGATES} FROM s {window}{where} GROUP BY key % 10"
+        """No two the same, for those would be answered once; four windows."""
+        window = f"[RANGE {60 + 10 * (at % 4)} SECONDS SLIDE 10 SECONDS]"
+        items = f"key % 10 AS k, window_end, COUNT(*) AS n, SUM(qty) + {at} AS qty, AVG(price) AS price"
+        return f"SELECT {items} FROM s {window}{where} GROUP BY key % 10"
 
     rules = [query(at, f" WHERE price > {50 + 100 * at / count:.2f}") for at in range(count)]
     return rules, [query(at, "") for at in range(count)], 2.0

@@ -22,7 +22,7 @@ from weft.testing.values import rows_of
 
 pytestmark = pytest.mark.spark
 
-SEEDS = range(20)
+SEEDS = range(12)
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -48,7 +48,7 @@ def test_conditions_that_become_keys_change_no_answer(
     assert not wrong, as_case(made.only(*wrong)) + "\n".join(wrong.values())
 
 
-@pytest.mark.parametrize("seed", SEEDS[:6])
+@pytest.mark.parametrize("seed", SEEDS[:3])
 def test_grouping_sets_agree_with_the_reference(seed: int, spark, tmp_path: Path) -> None:
     made = scenario(Random(7000 + seed), 12, 80, f"found by seed {7000 + seed}, with sets", sets=0.8)
     assert any(tap.others for stream in build(bound(made.text)).streams for tap in stream.taps)

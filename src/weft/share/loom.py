@@ -22,7 +22,7 @@ from weft.share.intervals import is_interval
 from weft.share.members import Taken, columns_in, members, standing
 from weft.share.nodes import Edges, Guard, Standing, StreamPlan, Tap
 from weft.share.parts import disjunction, parts
-from weft.share.predicates import About, Condition, Hidden, about, decide
+from weft.share.predicates import About, Asking, Condition, Hidden, about, decide
 from weft.share.slicing import Pair, cut, pairs_of
 from weft.times import Duration
 
@@ -66,7 +66,11 @@ class Loom:
             self._counts.update(map(about, dict.fromkeys(fresh)))
         self.hidden |= {taken.query.name: fixed.get(taken.query.name, ()) for taken in new}
         known = dict.fromkeys(key for keys in self.hidden.values() for key in keys if is_interval(key))
-        open_ = {t.query.name: t.conditions for t in new if t.conditions and t.query.name not in fixed}
+        open_ = {
+            taken.query.name: Asking(taken.conditions, taken.parts.window)
+            for taken in new
+            if taken.conditions and taken.query.name not in fixed
+        }
         if open_:
             self.hidden |= decide(open_, self._counts, list(known), self.types)
 

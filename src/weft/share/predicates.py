@@ -16,18 +16,18 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import chain
 
 from sqlglot import exp
 
 from weft.kernels.picks import OneOf
 from weft.lang.expressions import expr
-from weft.lang.statements import Expr
+from weft.lang.statements import Expr, WindowSpec
 from weft.share import intervals
 from weft.share.intervals import Cuts, Range, cut_at, cuts_of, is_interval, range_of
 from weft.share.parts import conjunction
 
 MANY = 8  # different conditions on one column, from which on a cell for each value costs less than they do
+READ = 50  # intervals for each query that cost no more than asking every row for its range
 
 Value = str | int | bool
 Types = Mapping[str, str | None]
@@ -107,25 +107,33 @@ def _together(found: Iterable[Condition | None]) -> list[Condition]:
     return [*others, *ranges.values()]
 
 
+@dataclass(frozen=True, slots=True)
+class Asking:
+    """A query that has conditions, and its window."""
+
+    conditions: Sequence[Condition]
+    window: WindowSpec | None
+
+
 def decide(
-    new: Mapping[str, Sequence[Condition]], counts: Counter[About], intervals: Iterable[str], types: Types
+    new: Mapping[str, Asking], counts: Counter[About], intervals: Iterable[str], types: Types
 ) -> dict[str, tuple[str, ...]]:
-    """For each query, of which these are the conditions, the keys it is to pick groups by.
+    """For each query the keys it is to pick groups by.
 
     `counts` tells how many different conditions all queries have, `intervals` the keys that numbers of
     intervals are. A range whose bounds are among those cuts joins them; many others are cut anew.
     """
     known = [cuts_of(key, types) for key in intervals]
-    apart = _count(each for each in chain.from_iterable(new.values()) if _holding(each, known) is None)
+    worth = _worth_cutting(new.values(), known)
 
     def is_picked(one: Condition) -> bool:
         match one:
             case Equals():
                 return counts[about(one)] >= MANY
             case Range():
-                return _holding(one, known) is not None or apart[about(one)] >= MANY
+                return _holding(one, known) is not None or about(one) in worth
 
-    best = {name: _best(filter(is_picked, each), counts) for name, each in new.items()}
+    best = {name: _best(filter(is_picked, each.conditions), counts) for name, each in new.items()}
     cuts = [*known, *_cut_anew([one for one in best.values() if one is not None], known)]
     return {name: _keys(one, cuts) for name, one in best.items()}
 
@@ -138,9 +146,22 @@ def about(condition: Condition) -> About:
     return condition.column.sql, isinstance(condition, Range)
 
 
-def _count(conditions: Iterable[Condition]) -> Counter[About]:
-    """How many different conditions there are on each column."""
-    return Counter(map(about, set(conditions)))
+def _worth_cutting(new: Iterable[Asking], known: Sequence[Cuts]) -> set[About]:
+    """The columns to cut: many ranges fall on them, and few intervals are read for each query.
+
+    For every window that some query has, all intervals are read once, for all queries that have it.
+    """
+    found: dict[About, list[tuple[Condition, WindowSpec | None]]] = {}
+    for asking in new:
+        for one in asking.conditions:
+            if isinstance(one, Range) and _holding(one, known) is None:
+                found.setdefault(about(one), []).append((one, asking.window))
+    return {
+        column
+        for column, asked in found.items()
+        if (ranges := len({one for one, _ in asked})) >= MANY
+        and ranges * len({window for _, window in asked}) <= READ * len(asked)
+    }
 
 
 def _best(conditions: Iterable[Condition], counts: Counter[About]) -> Condition | None:

@@ -10,7 +10,7 @@ from weft.lang.parse import parse_expression
 from weft.share.build import build
 from weft.share.explain import explain_program
 from weft.share.intervals import Range, cut_at, cuts_of, range_of
-from weft.share.predicates import MANY, conditions, take_apart
+from weft.share.predicates import MANY, READ, conditions, take_apart
 
 TYPES = {
     "k": "string", "j": "int", "n": "bigint", "b": "boolean", "x": "double", "f": "float", "day": "date",
@@ -204,3 +204,15 @@ def test_explain_tells_the_intervals() -> None:
     assert f"picks price > 3 AND price <= 4: interval 5 of {MANY + 1}" in text
     assert f"picks price > 4 AND price <= 3: no interval of {MANY + 1}" in text
     assert "WEFT_INTERVAL" not in text
+
+
+def test_ranges_are_asked_of_the_rows_where_every_query_would_read_all_intervals() -> None:
+    def queries(windows: int) -> list[str]:
+        window = "[RANGE {} SECONDS SLIDE 5 SECONDS]"
+        return [
+            f"SELECT COUNT(*) AS n FROM trades {window.format(10 + at % windows)} WHERE price > {at}"
+            for at in range(2 * READ)
+        ]
+
+    assert all(tap.picks for tap in plan_of(*queries(READ)).taps)
+    assert not any(tap.picks for tap in plan_of(*queries(2 * READ)).taps)
