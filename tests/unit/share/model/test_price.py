@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from weft.lang.parse import parse_program
@@ -91,12 +91,18 @@ def test_all_queries_taken_out_of_a_plan_cost_what_the_plan_does(texts, load):
 @given(
     st.lists(st.tuples(st.integers(1, 500), st.integers(1, 100)), min_size=2, max_size=8, unique=True), loads
 )
-@example([(1, 1), (135, 3)], Load(rows=7.0, groups=304.0, batch=60.0, step=1.0))
 def test_where_windows_are_differences_of_running_sums_one_set_of_slices_is_best(windows, load):
     plan = plan_of(*(windowed("SUM(qty), COUNT(*)", window) for window in windows))
+    assume(occupied(load.groups, load.rows / plan.edges.rate) * 16 >= load.groups)  # else see below
     ways = ways_of(plan, load)
-    # of the edges of a group some lie on those of another, of which there may be a few less by the estimate
-    assert min(ways.values(), key=lambda way: way.cost).cost == pytest.approx(ways[SHARED].cost, rel=1e-3)
+    assert min(ways.values(), key=lambda way: way.cost).cost == pytest.approx(ways[SHARED].cost)
+
+
+def test_groups_that_are_rare_in_fine_slices_may_fill_coarser_ones():
+    plan = plan_of(*(windowed("SUM(qty), COUNT(*)", window) for window in [(1, 1), (135, 3)]))
+    ways = ways_of(plan, Load(rows=7.0, groups=304.0, batch=60.0, step=1.0))
+    assert ways[TRIWEAVE].groups == 2
+    assert 0.9 < ways[TRIWEAVE].cost / ways[SHARED].cost < 1
 
 
 def test_windows_of_running_sums_cost_the_same_however_many_slices_they_have():
