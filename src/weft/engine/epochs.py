@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from weft.errors import RunError
 from weft.lang.parse import parse_program
 from weft.lang.printer import print_statement
-from weft.lang.statements import CreateQuery, CreateStream
+from weft.lang.statements import CreateQuery, CreateRelation, CreateStream
 from weft.log.catalog import Catalog, NewQuery, QueryVersion
 from weft.plan.nodes import Program, Query
 from weft.times import Instant
@@ -43,7 +43,7 @@ class Texts:
     """The canonical texts of queries, each printed once however often it is asked for."""
 
     def __init__(self) -> None:
-        self._known: dict[str, tuple[CreateQuery, str]] = {}
+        self._known: dict[str, tuple[CreateQuery | CreateRelation, str]] = {}
 
     def of(self, query: Query) -> str:
         found = self._known.get(query.name)

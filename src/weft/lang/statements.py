@@ -8,11 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
 from weft.errors import Place, QueryError
 from weft.times import DAY, Duration
+
+if TYPE_CHECKING:
+    from weft.lang.bodies import Body
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -156,6 +160,42 @@ class CreateQuery:
 
 
 @dataclass(frozen=True, slots=True)
+class CreateRelation:
+    """CREATE QUERY over several sources, or over the rows of a window as they are."""
+
+    name: str
+    body: Body
+    sink: Sink | None = None  # None: the result store
+    emit_changes: bool = False
+    fail_on_error: bool = False
+    retain: Duration | None = None
+    place: Place | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class CreateView:
+    """A name for a query that others can read from."""
+
+    name: str
+    body: Body
+    place: Place | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class CreateTable:
+    """Reference data: read by Spark from a batch source, again every `refresh` (None: at start alone)."""
+
+    name: str
+    columns: tuple[ColumnDef, ...]
+    format: str
+    options: tuple[tuple[str, str], ...] = ()
+    key: tuple[str, ...] = ()
+    refresh: Duration | None = None
+    retroactive: bool = False
+    place: Place | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
 class DropQuery:
     name: str
     place: Place | None = field(default=None, compare=False, repr=False)
@@ -191,4 +231,7 @@ class Unread:
     names: frozenset[str] = frozenset()  # in lower case
 
 
-Statement = CreateStream | CreateQuery | DropQuery | ShowStreams | ShowQueries | Explain
+Statement = (
+    CreateStream | CreateQuery | CreateRelation | CreateView | CreateTable
+    | DropQuery | ShowStreams | ShowQueries | Explain
+)  # fmt: skip

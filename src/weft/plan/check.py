@@ -10,7 +10,18 @@ from weft.errors import Bug
 from weft.lang.expressions import expr
 from weft.lang.statements import Expr
 from weft.plan.coercion import VOID
-from weft.plan.nodes import FUNCTIONS, Aggregate, Aggregation, Filter, Plan, Project, Scan, Top, Window
+from weft.plan.nodes import (
+    FUNCTIONS,
+    Aggregate,
+    Aggregation,
+    Filter,
+    Plan,
+    Project,
+    Related,
+    Scan,
+    Top,
+    Window,
+)
 from weft.plan.scope import names_in
 from weft.plan.show import show_node
 from weft.plan.tree import children, schema, walk
@@ -39,7 +50,7 @@ def check(plan: Plan, before: Plan | None = None) -> None:
 def expressions(node: Plan) -> tuple[Expr, ...]:
     """The expressions that stand in the node itself."""
     match node:
-        case Scan() | Window():
+        case Scan() | Window() | Related():
             return ()
         case Filter(predicate=predicate):
             return (predicate,)
@@ -103,6 +114,8 @@ def _doubled(names: Iterable[str]) -> Iterator[str]:
 def _wrong_shape(plan: Plan) -> Iterator[str]:
     """A Project on top; windows only under an aggregate, one each; tops only above one."""
     kinds = [type(node) for node in walk(plan)]
+    if kinds == [Related]:
+        return
     if kinds[0] is not Project or kinds.count(Project) != 1:
         yield "the one Project stands on top"
     if kinds.count(Aggregate) > 1 or kinds.count(Window) != kinds.count(Aggregate):

@@ -11,10 +11,23 @@ with grouping sets also of GROUPING of each key, `_g0, _g1, ...`, and of GROUPIN
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from weft.errors import Place
-from weft.lang.statements import CreateQuery, CreateStream, Expr, OrderKey, Sink, WindowSpec
+from weft.lang.statements import (
+    CreateQuery,
+    CreateRelation,
+    CreateStream,
+    CreateTable,
+    Expr,
+    OrderKey,
+    Sink,
+    WindowSpec,
+)
 from weft.times import Duration
+
+if TYPE_CHECKING:
+    from weft.plan.relations import Relation
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +138,14 @@ class Top:
     place: Place | None = field(default=None, compare=False, repr=False)
 
 
-Plan = Scan | Filter | Window | Aggregate | Project | Top
+@dataclass(frozen=True, slots=True)
+class Related:
+    """What a query over several sources asks for: a relation that changes over time (`plan.relations`)."""
+
+    relation: Relation
+
+
+Plan = Scan | Filter | Window | Aggregate | Project | Top | Related
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,7 +158,7 @@ class Query:
     emit_empty: bool
     fail_on_error: bool
     retain: Duration | None
-    statement: CreateQuery = field(compare=False, repr=False)
+    statement: CreateQuery | CreateRelation = field(compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,11 +171,21 @@ class Stream:
 
 
 @dataclass(frozen=True, slots=True)
+class Table:
+    """A bound table."""
+
+    name: str
+    columns: tuple[Column, ...]
+    statement: CreateTable
+
+
+@dataclass(frozen=True, slots=True)
 class Program:
     """All that a program declares, bound; queries in the order they were written."""
 
     streams: tuple[Stream, ...]
     queries: tuple[Query, ...]
+    tables: tuple[Table, ...] = ()
 
     def stream(self, name: str) -> Stream:
         return next(stream for stream in self.streams if stream.name == name)

@@ -11,7 +11,7 @@ from weft.lang.expressions import expr
 from weft.lang.statements import Expr
 from weft.plan.aggregates import SAME_TYPE
 from weft.plan.groupsets import grouping_columns
-from weft.plan.nodes import Aggregate, Filter, Plan, Program, Project, Scan, Stream, Top, Window
+from weft.plan.nodes import Aggregate, Filter, Plan, Program, Project, Related, Scan, Stream, Top, Window
 from weft.plan.rows import type_key
 from weft.plan.scope import WINDOW_COLUMNS
 from weft.plan.tree import walk
@@ -99,7 +99,7 @@ def _open_in_node(node: Plan, types: Mapping[str, str | None]) -> Iterator[Expr]
             yield from _open_above(source, [predicate], types)
         case Project(source=source, items=items):
             yield from _open_above(source, [item.expr for item in items if item.type is None], types)
-        case Scan() | Window() | Top():
+        case Scan() | Window() | Top() | Related():
             pass
         case _:
             assert_never(node)

@@ -8,22 +8,12 @@ is never taken back. So the window is internal to it, and what comes out only ev
 
 from __future__ import annotations
 
-from enum import IntEnum
 from typing import assert_never
 
-from weft.plan.nodes import Aggregate, Filter, Plan, Project, Scan, Top, Window
+from weft.plan.nodes import Aggregate, Filter, Plan, Project, Related, Scan, Top, Window
+from weft.plan.relationpatterns import Pattern, relation_pattern
 
-
-class Pattern(IntEnum):
-    """From the simplest to the hardest to keep state for."""
-
-    MONOTONIC = 0  # rows come and stay
-    WEAKEST = 1  # rows leave in the order they came
-    WEAK = 2  # when a row leaves is known when it comes
-    STRICT = 3  # rows leave when another row says so
-
-    def __str__(self) -> str:
-        return self.name.lower()
+__all__ = ["Pattern", "pattern"]
 
 
 def pattern(plan: Plan) -> Pattern:
@@ -40,5 +30,7 @@ def pattern(plan: Plan) -> Pattern:
         case Top(source=source):
             # It chooses among the rows of one window, which come together.
             return pattern(source)
+        case Related(relation=relation):
+            return relation_pattern(relation)
         case _:
             assert_never(plan)

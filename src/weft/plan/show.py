@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from typing import assert_never
 
 from weft.lang.statements import OrderKey, WindowSpec
-from weft.plan.nodes import Aggregate, Aggregation, Filter, Named, Plan, Project, Scan, Top, Window
+from weft.plan.nodes import Aggregate, Aggregation, Filter, Named, Plan, Project, Related, Scan, Top, Window
 from weft.plan.pattern import pattern
 from weft.plan.tree import children
 from weft.times import show_duration
@@ -68,6 +68,8 @@ def _parts(plan: Plan) -> tuple[str, list[str]]:
         case Top(order=order, limit=limit):
             by = f" by {', '.join(map(_show_order_key, order))}" if order else ""
             return f"Top {limit if limit is not None else 'all'}{by}", []
+        case Related():
+            return "Related", []
         case _:
             assert_never(plan)
 

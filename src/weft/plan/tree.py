@@ -8,13 +8,14 @@ from dataclasses import replace
 from typing import assert_never
 
 from weft.lang.statements import WindowSpec
+from weft.plan import relationtree
 from weft.plan.groupsets import grouping_columns
-from weft.plan.nodes import Aggregate, Column, Filter, Plan, Project, Scan, Top, Window
+from weft.plan.nodes import Aggregate, Column, Filter, Plan, Project, Related, Scan, Top, Window
 
 
 def children(plan: Plan) -> tuple[Plan, ...]:
     match plan:
-        case Scan():
+        case Scan() | Related():
             return ()
         case Filter() | Window() | Aggregate() | Project() | Top():
             return (plan.source,)
@@ -32,7 +33,7 @@ def walk(plan: Plan) -> Iterator[Plan]:
 def rewrite_up(plan: Plan, rule: Callable[[Plan], Plan]) -> Plan:
     """The plan with `rule` applied to every node, those below first; the same object if nothing changed."""
     match plan:
-        case Scan():
+        case Scan() | Related():
             return rule(plan)
         case Filter() | Window() | Aggregate() | Project() | Top():
             source = rewrite_up(plan.source, rule)
@@ -67,6 +68,8 @@ def schema(plan: Plan) -> tuple[Column, ...]:
             )
         case Project(items=items):
             return tuple(Column(item.name, item.type) for item in items)
+        case Related(relation=relation):
+            return relationtree.columns(relation)
         case _:
             assert_never(plan)
 

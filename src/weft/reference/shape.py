@@ -6,7 +6,19 @@ from dataclasses import dataclass
 
 from weft.errors import Bug
 from weft.lang.statements import Expr, OrderKey, WindowSpec
-from weft.plan.nodes import Aggregate, Aggregation, Filter, Named, Plan, Project, Query, Scan, Top, Window
+from weft.plan.nodes import (
+    Aggregate,
+    Aggregation,
+    Filter,
+    Named,
+    Plan,
+    Project,
+    Query,
+    Related,
+    Scan,
+    Top,
+    Window,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +49,8 @@ def shape(query: Query) -> Shape:
     node: Plan = query.plan
     while not isinstance(node, Scan):
         match node:
+            case Related():
+                raise Bug("odd-plan", f"`{query.name}` is about several sources")
             case Project():
                 items = node.items
             case Top():

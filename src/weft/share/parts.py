@@ -9,7 +9,7 @@ from sqlglot import exp
 from weft.errors import Bug
 from weft.lang.expressions import expr
 from weft.lang.statements import Expr, WindowSpec
-from weft.plan.nodes import Aggregate, Filter, Named, Plan, Project, Query, Scan, Top, Window
+from weft.plan.nodes import Aggregate, Filter, Named, Plan, Project, Query, Related, Scan, Top, Window
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +49,7 @@ def parts(query: Query) -> Parts:
 def _split(plan: Plan) -> tuple[list[Plan], Aggregate | None, list[Plan]]:
     """The nodes above the aggregate, the aggregate, the nodes below it; without one all are below."""
     chain: list[Plan] = [plan]
-    while not isinstance(chain[-1], Scan):
+    while not isinstance(chain[-1], Scan | Related):
         chain.append(chain[-1].source)
     for at, node in enumerate(chain):
         if isinstance(node, Aggregate):

@@ -1,0 +1,116 @@
+"""Update patterns of relations: how their rows come and go, by the rules of Golab (2006), 3.5.1, mended.
+
+A pair of rows leaves with the first of the two, so pairs leave in another order than they come, even if only
+one of the windows is external; a union leaves in order only where all rows live equally long. What is there
+because something else is not, or what a group amounts to, ends when another row says so.
+"""
+
+from __future__ import annotations
+
+from enum import IntEnum
+from typing import assert_never
+
+from weft.lang.bodies import JoinKind, SetKind
+from weft.plan.relations import (
+    AsOf,
+    Distinct,
+    Emitted,
+    Entries,
+    Grouped,
+    Kept,
+    Lasting,
+    Leading,
+    Made,
+    Merged,
+    Paired,
+    Relation,
+    Rows,
+    Whether,
+)
+from weft.plan.relationtree import walk
+from weft.times import Duration
+
+
+class Pattern(IntEnum):
+    """From the simplest to the hardest to keep state for."""
+
+    MONOTONIC = 0  # rows come and stay
+    WEAKEST = 1  # rows leave in the order they came
+    WEAK = 2  # when a row leaves is known when it comes
+    STRICT = 3  # rows leave when another row says so
+
+    def __str__(self) -> str:
+        return self.name.lower()
+
+
+def relation_pattern(relation: Relation) -> Pattern:
+    """The update pattern of its rows."""
+    match relation:
+        case Rows(range=range_) | Lasting(range=range_):
+            return Pattern.MONOTONIC if range_ is None else Pattern.WEAKEST
+        case Entries(retroactive=retroactive):
+            return Pattern.STRICT if retroactive else Pattern.MONOTONIC
+        case Kept(source=source) | Made(source=source):
+            return relation_pattern(source)
+        case Paired():
+            return _paired(relation)
+        case Distinct(source=source):
+            return _distinct(relation_pattern(source))
+        case Merged(kind=SetKind.UNION, all=all_):
+            return _united(relation) if all_ else _distinct(_united(relation))
+        case Merged() | Whether():
+            return Pattern.STRICT
+        case AsOf():
+            return Pattern.MONOTONIC  # each row says of which window it is
+        case Grouped(source=source):
+            return Pattern.MONOTONIC if isinstance(source, AsOf) else Pattern.STRICT
+        case Leading(source=source):
+            return relation_pattern(source)
+        case Emitted(source=source):
+            return Pattern.MONOTONIC if is_internal(source) else relation_pattern(source)
+        case _:
+            assert_never(relation)
+
+
+def lasts(relation: Relation) -> Duration | None:
+    """How long every row of it lives, where that is the same for all; None: it is not, or for ever."""
+    match relation:
+        case Rows(range=range_) | Lasting(range=range_):
+            return range_
+        case Kept(source=source) | Made(source=source):
+            return lasts(source)
+        case Merged(kind=SetKind.UNION, all=True, left=left, right=right):
+            return lasts(left) if lasts(left) == lasts(right) else None
+        case Paired(kind=JoinKind.INNER, left=left, right=Entries(retroactive=False)):
+            return lasts(left)
+        case Paired(kind=JoinKind.INNER, left=Entries(retroactive=False), right=right):
+            return lasts(right)
+        case _:
+            return None
+
+
+def is_internal(relation: Relation) -> bool:
+    """Do all its windows only bound what is held, so that what came out stays?"""
+    leaves = [node for node in walk(relation) if isinstance(node, Rows)]
+    return bool(leaves) and all(leaf.internal or leaf.range is None for leaf in leaves)
+
+
+def _paired(relation: Paired) -> Pattern:
+    if relation.kind is not JoinKind.INNER:
+        return Pattern.STRICT
+    left, right = relation_pattern(relation.left), relation_pattern(relation.right)
+    for side, other in ((relation.left, right), (relation.right, left)):
+        if isinstance(side, Entries) and not side.retroactive:
+            return other
+    worst = max(left, right)
+    return worst if worst is Pattern.MONOTONIC else max(worst, Pattern.WEAK)
+
+
+def _united(relation: Merged) -> Pattern:
+    worst = max(relation_pattern(relation.left), relation_pattern(relation.right))
+    in_order = worst is Pattern.MONOTONIC or lasts(relation) is not None
+    return worst if in_order else max(worst, Pattern.WEAK)
+
+
+def _distinct(source: Pattern) -> Pattern:
+    return source if source is Pattern.MONOTONIC else max(source, Pattern.WEAK)

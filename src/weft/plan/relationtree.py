@@ -1,0 +1,131 @@
+"""Walking and rewriting relations, and what their rows look like."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import assert_never
+
+from weft.lang.bodies import Emission
+from weft.plan.nodes import Column
+from weft.plan.relations import (
+    AsOf,
+    Distinct,
+    Emitted,
+    Entries,
+    Grouped,
+    Kept,
+    Lasting,
+    Leading,
+    Made,
+    Merged,
+    Paired,
+    Relation,
+    Rows,
+    Whether,
+)
+from weft.times import Duration
+
+WINDOW = (Column("window_start", "timestamp"), Column("window_end", "timestamp"))
+
+_TOLD = {
+    Emission.LIVES: (Column("valid_from", "timestamp"), Column("valid_to", "timestamp")),
+    Emission.ISTREAM: (Column("valid_from", "timestamp"),),
+    Emission.DSTREAM: (Column("valid_to", "timestamp"),),
+    Emission.RSTREAM: (),
+    Emission.WSTREAM: (Column("valid_from", "timestamp"), Column("valid_to", "timestamp")),
+    Emission.CHANGES: (Column("change", "string"), Column("changed_at", "timestamp")),
+}
+
+
+def below(relation: Relation) -> tuple[Relation, ...]:
+    """The relations it is made of, from left to right."""
+    match relation:
+        case Rows() | Entries():
+            return ()
+        case Paired(left=left, right=right) | Merged(left=left, right=right):
+            return left, right
+        case Whether(source=source, other=other):
+            return source, other
+        case Lasting() | Kept() | Made() | Distinct() | AsOf() | Grouped() | Leading() | Emitted():
+            return (relation.source,)
+        case _:
+            assert_never(relation)
+
+
+def walk(relation: Relation) -> Iterator[Relation]:
+    """The node itself, then all below it."""
+    yield relation
+    for each in below(relation):
+        yield from walk(each)
+
+
+def rewrite_up(relation: Relation, rule: Callable[[Relation], Relation]) -> Relation:
+    """The relation with `rule` applied to every node, those below first; the same object if none changed."""
+    before = below(relation)
+    after = tuple(rewrite_up(each, rule) for each in before)
+    same = all(one is other for one, other in zip(before, after, strict=True))
+    return rule(relation if same else onto(relation, after))
+
+
+def onto(relation: Relation, sources: tuple[Relation, ...]) -> Relation:
+    """The same node over other sources."""
+    match relation:
+        case Rows() | Entries():
+            return relation
+        case Paired() | Merged():
+            return replace(relation, left=sources[0], right=sources[1])
+        case Whether():
+            return replace(relation, source=sources[0], other=sources[1])
+        case Lasting() | Kept() | Made() | Distinct() | AsOf() | Grouped() | Leading() | Emitted():
+            return replace(relation, source=sources[0])
+        case _:
+            assert_never(relation)
+
+
+def columns(relation: Relation) -> tuple[Column, ...]:
+    """The columns of its rows."""
+    match relation:
+        case Rows(items=items) | Entries(items=items) | Made(items=items):
+            return tuple(Column(item.name, item.type) for item in items)
+        case Paired(left=left, right=right):
+            return columns(left) + columns(right)
+        case Merged(left=left):
+            return columns(left)
+        case Lasting() | Kept() | Whether() | Distinct() | Leading():
+            return columns(relation.source)
+        case AsOf(source=source):
+            return WINDOW + columns(source)
+        case Grouped(keys=keys, aggregations=aggregations):
+            made = (*(Column(key.name, key.type) for key in keys),)
+            made += (*(Column(call.name, call.type) for call in aggregations),)
+            return (WINDOW if isinstance(relation.source, AsOf) else ()) + made
+        case Emitted(source=source, emission=emission):
+            return _TOLD[emission] + columns(source)
+        case _:
+            assert_never(relation)
+
+
+def streams(relation: Relation) -> tuple[str, ...]:
+    """The streams it reads, each once, in order."""
+    return tuple(dict.fromkeys(node.stream for node in walk(relation) if isinstance(node, Rows)))
+
+
+def tables(relation: Relation) -> tuple[str, ...]:
+    """The tables it reads, each once, in order."""
+    return tuple(dict.fromkeys(node.table for node in walk(relation) if isinstance(node, Entries)))
+
+
+def reach_back(relation: Relation) -> Duration | None:
+    """How long before `t` a row may lie that what is there as of `t` depends on; None: without bound."""
+    longest: Duration = 0
+    for each in below(relation):
+        back = reach_back(each)
+        if back is None:
+            return None
+        longest = max(longest, back)
+    match relation:
+        case Rows(range=range_) | Lasting(range=range_):
+            return None if range_ is None else longest + range_
+        case _:
+            return longest
