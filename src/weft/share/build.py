@@ -71,8 +71,9 @@ class Planner:
         for query in program.queries:
             if isinstance(query.plan, Related):
                 known = before.get(query.name)
-                same = known is not None and known[0].query is query
-                self._related[query.name] = known if same else woven(query, program.streams)
+                if known is None or known[0].query is not query:
+                    known = woven(query, program.streams)
+                self._related[query.name] = known
 
     def _add(self, queries: Sequence[Query], hidden: Hidden) -> None:
         new: dict[str, list[Taken]] = {}

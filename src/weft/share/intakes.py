@@ -86,7 +86,6 @@ def gathered(stream: Stream, related: Iterable[Woven], guards: Iterable[Guard]) 
         for item in leaf.items:
             items.setdefault(item.expr.sql, Named(item.expr.sql, item.expr, item.type))
     some = [where for where in wheres if where is not None]
-    if len(wheres) > 1:
-        items |= {CONDITION + where.sql: Named(CONDITION + where.sql, where, "boolean") for where in some}
+    items |= {CONDITION + where.sql: Named(CONDITION + where.sql, where, "boolean") for where in some}
     wanted = disjunction(some) if len(some) == len(wheres) else None
     return Gathered(Intake(wanted, tuple(items.values())), tuple(guards))

@@ -1,0 +1,51 @@
+"""Which operator carries out a relation: decided by the update patterns of what it rests on."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from weft.engine.relations.evaluate import Finisher
+from weft.engine.relations.operator import Keeping, Making, Operator, Staying, Uniting
+from weft.engine.relations.pairing import PairingLives
+from weft.engine.relations.reading import Reading
+from weft.errors import Bug
+from weft.lang.bodies import SetKind
+from weft.plan.nodes import Stream
+from weft.plan.relationpatterns import Pattern, relation_pattern
+from weft.plan.relations import Kept, Lasting, Made, Merged, Paired, Relation, Rows
+from weft.plan.relationtree import columns
+from weft.times import Instant
+
+if TYPE_CHECKING:
+    from weft.engine.relations.graph import Node
+
+
+def operator(
+    relation: Relation,
+    bound: Instant,
+    declared: Mapping[str, Stream],
+    finisher: Finisher,
+    sources: Sequence[Node],
+) -> Operator:
+    """What carries out this node over those below it."""
+    match relation:
+        case Rows(stream=stream):
+            return Reading(relation, declared[stream].statement.time_column, bound)
+        case Kept():
+            return Keeping(relation, columns(relation), finisher)
+        case Made(source=source):
+            return Making(relation, columns(source), columns(relation), finisher)
+        case Lasting():
+            return Staying(relation, columns(relation))
+        case Merged(kind=SetKind.UNION, all=True):
+            return Uniting(columns(relation))
+        case Paired() if not is_strict(relation):
+            return PairingLives(relation, finisher)
+        case _:
+            raise Bug("no-operator", f"nothing carries out {type(relation).__name__}")
+
+
+def is_strict(relation: Relation) -> bool:
+    """Are its rows told as changes?"""
+    return relation_pattern(relation) is Pattern.STRICT

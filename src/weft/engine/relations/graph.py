@@ -1,0 +1,141 @@
+"""The relations of all queries as one graph: equal ones are one node, and are carried out once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+import pyarrow as pa
+
+from weft.engine.relations.build import operator
+from weft.engine.relations.evaluate import Finisher
+from weft.engine.relations.lower import lowered
+from weft.engine.relations.operator import Operator, Told
+from weft.engine.relations.reading import Reading
+from weft.engine.relations.telling import Telling
+from weft.plan.nodes import Stream
+from weft.plan.relations import Emitted, Relation, Rows
+from weft.plan.relationtree import below, streams
+from weft.share.nodes import Woven
+from weft.times import BEGINNING, Instant
+
+Key = tuple[Relation, Instant]  # a relation, and after which time it begins
+
+
+@dataclass(slots=True)
+class Node:
+    """A relation that some query is about, and what carries it out."""
+
+    key: Key
+    operator: Operator
+    sources: tuple[Node, ...]
+    streams: tuple[str, ...]
+    told: Told | None = None  # in this step
+
+
+@dataclass(slots=True)
+class Top:
+    """A query: what it is told by, and what it makes of it."""
+
+    name: str
+    node: Node
+    telling: Telling
+    below: list[Node] = field(default_factory=list)  # all nodes that it rests on
+
+
+class Graph:
+    """What is carried out of relations. A node comes before those that rest on it."""
+
+    def __init__(self, finisher: Finisher) -> None:
+        self._finisher = finisher
+        self._nodes: dict[Key, Node] = {}
+        self.tops: dict[str, Top] = {}
+
+    def adopt(
+        self, related: Iterable[Woven], declared: Mapping[str, Stream], bounds: Mapping[str, Instant]
+    ) -> None:
+        """Carry out these queries: what stays goes on, what is new begins with nothing."""
+        before, self._nodes = self._nodes, {}
+        tops, self.tops = self.tops, {}
+        for each in related:
+            name, bound = each.query.name, bounds.get(each.query.name, BEGINNING)
+            relation = lowered(each.relation)
+            assert isinstance(relation, Emitted)
+            node = self._node(relation.source, bound, before, declared)
+            top = tops.get(name)
+            if top is None or top.node is not node or top.telling.relation != relation:
+                top = Top(name, node, Telling(relation))
+            top.below = list(_under(node))
+            self.tops[name] = top
+
+    def _node(
+        self, relation: Relation, bound: Instant, before: Mapping[Key, Node], declared: Mapping[str, Stream]
+    ) -> Node:
+        key = (relation, bound)
+        if key not in self._nodes:
+            sources = tuple(self._node(each, bound, before, declared) for each in below(relation))
+            node = before.get(key)
+            if node is None:
+                made = operator(relation, bound, declared, self._finisher, sources)
+                node = Node(key, made, sources, streams(relation))
+            self._nodes[key] = node
+        return self._nodes[key]
+
+    def feed(self, stream: str, rows: pa.Table) -> None:
+        """The rows of a batch."""
+        for (relation, _), node in self._nodes.items():
+            if isinstance(relation, Rows) and relation.stream == stream:
+                assert isinstance(node.operator, Reading)
+                node.operator.feed(rows)
+
+    def advance(self, complete: Mapping[str, Instant]) -> dict[str, pa.Table]:
+        """What is new of each query, once its streams are complete before these times."""
+        for node in self._nodes.values():
+            told = [each.told for each in node.sources if each.told is not None]
+            node.told = node.operator.advance(told, _upto(node, complete))
+        answers = {}
+        for top in self.tops.values():
+            assert top.node.told is not None
+            answers[top.name] = top.telling.answers(top.node.told, _upto(top.node, complete))
+        for node in self._nodes.values():
+            node.told = None
+        return {name: table for name, table in answers.items() if table.num_rows}
+
+    def failed(self) -> dict[str, int]:
+        """On how many rows an expression failed since this was last asked, by query."""
+        found = {key: node.operator.failed() for key, node in self._nodes.items()}
+        return self._by_query(found)
+
+    def late(self) -> dict[str, int]:
+        """How many rows came too late since this was last asked, by query."""
+        readings = {k: n.operator for k, n in self._nodes.items() if isinstance(n.operator, Reading)}
+        return self._by_query({key: reading.late() for key, reading in readings.items()})
+
+    def _by_query(self, counts: Mapping[Key, int]) -> dict[str, int]:
+        found = {
+            top.name: sum(counts.get(key, 0) for key in {node.key for node in top.below})
+            for top in self.tops.values()
+        }
+        return {name: count for name, count in found.items() if count}
+
+    def nodes(self) -> list[Node]:
+        return list(self._nodes.values())
+
+    @property
+    def rows(self) -> int:
+        return sum(node.operator.rows for node in self._nodes.values())
+
+    @property
+    def nbytes(self) -> int:
+        own = sum(top.telling.nbytes for top in self.tops.values())
+        return own + sum(node.operator.nbytes for node in self._nodes.values())
+
+
+def _upto(node: Node, complete: Mapping[str, Instant]) -> Instant:
+    return min((complete.get(stream, BEGINNING) for stream in node.streams), default=BEGINNING)
+
+
+def _under(node: Node) -> Iterable[Node]:
+    yield node
+    for each in node.sources:
+        yield from _under(each)
