@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
 
 from weft.engine.relations.evaluate import Finisher
 from weft.engine.relations.operator import Keeping, Making, Operator, Staying, Uniting
@@ -17,16 +16,9 @@ from weft.plan.relations import Kept, Lasting, Made, Merged, Paired, Relation, R
 from weft.plan.relationtree import columns
 from weft.times import Instant
 
-if TYPE_CHECKING:
-    from weft.engine.relations.graph import Node
-
 
 def operator(
-    relation: Relation,
-    bound: Instant,
-    declared: Mapping[str, Stream],
-    finisher: Finisher,
-    sources: Sequence[Node],
+    relation: Relation, bound: Instant, declared: Mapping[str, Stream], finisher: Finisher
 ) -> Operator:
     """What carries out this node over those below it."""
     match relation:

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import pyarrow as pa
 
 from weft.engine.relations.build import operator
+from weft.engine.relations.chained import Chaining, Tapping
 from weft.engine.relations.evaluate import Finisher
 from weft.engine.relations.lower import lowered
 from weft.engine.relations.operator import Operator, Told
 from weft.engine.relations.reading import Reading
 from weft.engine.relations.telling import Telling
 from weft.plan.nodes import Stream
-from weft.plan.relations import Emitted, Relation, Rows
-from weft.plan.relationtree import below, streams
+from weft.plan.relations import Emitted, Paired, Relation, Rows
+from weft.plan.relationtree import below, streams, walk
+from weft.share.chains import Chain, Link, link
 from weft.share.nodes import Woven
 from weft.times import BEGINNING, Instant
 
@@ -49,6 +51,7 @@ class Graph:
     def __init__(self, finisher: Finisher) -> None:
         self._finisher = finisher
         self._nodes: dict[Key, Node] = {}
+        self._chains: dict[tuple[Chain, Instant], Chaining] = {}
         self.tops: dict[str, Top] = {}
 
     def adopt(
@@ -57,9 +60,12 @@ class Graph:
         """Carry out these queries: what stays goes on, what is new begins with nothing."""
         before, self._nodes = self._nodes, {}
         tops, self.tops = self.tops, {}
-        for each in related:
-            name, bound = each.query.name, bounds.get(each.query.name, BEGINNING)
-            relation = lowered(each.relation)
+        asked = [
+            (each.query.name, bounds.get(each.query.name, BEGINNING), lowered(each.relation))
+            for each in related
+        ]
+        self._link([(relation, bound) for _, bound, relation in asked], declared)
+        for name, bound, relation in asked:
             assert isinstance(relation, Emitted)
             node = self._node(relation.source, bound, before, declared)
             top = tops.get(name)
@@ -73,13 +79,36 @@ class Graph:
     ) -> Node:
         key = (relation, bound)
         if key not in self._nodes:
-            sources = tuple(self._node(each, bound, before, declared) for each in below(relation))
+            linked = link(relation) if isinstance(relation, Paired) else None
+            under = below(relation) if linked is None else ()
+            sources = tuple(self._node(each, bound, before, declared) for each in under)
             node = before.get(key)
             if node is None:
-                made = operator(relation, bound, declared, self._finisher, sources)
+                made: Operator
+                if linked is not None and isinstance(relation, Paired):
+                    made = Tapping(relation, linked, self._chains[(linked.chain, bound)])
+                else:
+                    made = operator(relation, bound, declared, self._finisher)
                 node = Node(key, made, sources, streams(relation))
             self._nodes[key] = node
         return self._nodes[key]
+
+    def _link(self, asked: Sequence[Key], declared: Mapping[str, Stream]) -> None:
+        """The chains of all joins; one that stays goes on with the rows that it holds."""
+        links: dict[tuple[Chain, Instant], dict[Link, None]] = {}
+        for relation, bound in asked:
+            for node in walk(relation):
+                found = link(node) if isinstance(node, Paired) else None
+                if found is not None:
+                    links.setdefault((found.chain, bound), {})[found] = None
+        before, self._chains = self._chains, {}
+        for key, some in links.items():
+            chain, bound = key
+            times = declared[chain.left].statement.time_column, declared[chain.right].statement.time_column
+            known = before.get(key)
+            if known is None or not known.serves(some):
+                known = Chaining(chain, tuple(some), times, bound, self._finisher)
+            self._chains[key] = known
 
     def feed(self, stream: str, rows: pa.Table) -> None:
         """The rows of a batch."""
@@ -87,9 +116,13 @@ class Graph:
             if isinstance(relation, Rows) and relation.stream == stream:
                 assert isinstance(node.operator, Reading)
                 node.operator.feed(rows)
+        for chain in self._chains.values():
+            chain.feed(stream, rows)
 
     def advance(self, complete: Mapping[str, Instant]) -> dict[str, pa.Table]:
         """What is new of each query, once its streams are complete before these times."""
+        for chain in self._chains.values():
+            chain.meet(complete)
         for node in self._nodes.values():
             told = [each.told for each in node.sources if each.told is not None]
             node.told = node.operator.advance(told, _upto(node, complete))
@@ -99,23 +132,28 @@ class Graph:
             answers[top.name] = top.telling.answers(top.node.told, _upto(top.node, complete))
         for node in self._nodes.values():
             node.told = None
+        for chain in self._chains.values():
+            chain.settle()
         return {name: table for name, table in answers.items() if table.num_rows}
 
     def failed(self) -> dict[str, int]:
         """On how many rows an expression failed since this was last asked, by query."""
         found = {key: node.operator.failed() for key, node in self._nodes.items()}
-        return self._by_query(found)
+        chained = {id(chain): chain.failed() for chain in self._chains.values()}
+        return self._by_query(found, chained)
 
     def late(self) -> dict[str, int]:
         """How many rows came too late since this was last asked, by query."""
         readings = {k: n.operator for k, n in self._nodes.items() if isinstance(n.operator, Reading)}
-        return self._by_query({key: reading.late() for key, reading in readings.items()})
+        chained = {id(chain): chain.late() for chain in self._chains.values()}
+        return self._by_query({key: reading.late() for key, reading in readings.items()}, chained)
 
-    def _by_query(self, counts: Mapping[Key, int]) -> dict[str, int]:
-        found = {
-            top.name: sum(counts.get(key, 0) for key in {node.key for node in top.below})
-            for top in self.tops.values()
-        }
+    def _by_query(self, counts: Mapping[Key, int], chained: Mapping[int, int]) -> dict[str, int]:
+        found = {}
+        for top in self.tops.values():
+            taps = {id(n.operator.chain) for n in top.below if isinstance(n.operator, Tapping)}
+            mine = {node.key for node in top.below}
+            found[top.name] = sum(counts.get(key, 0) for key in mine) + sum(chained[tap] for tap in taps)
         return {name: count for name, count in found.items() if count}
 
     def nodes(self) -> list[Node]:
@@ -123,11 +161,13 @@ class Graph:
 
     @property
     def rows(self) -> int:
-        return sum(node.operator.rows for node in self._nodes.values())
+        chained = sum(chain.rows for chain in self._chains.values())
+        return chained + sum(node.operator.rows for node in self._nodes.values())
 
     @property
     def nbytes(self) -> int:
         own = sum(top.telling.nbytes for top in self.tops.values())
+        own += sum(chain.nbytes for chain in self._chains.values())
         return own + sum(node.operator.nbytes for node in self._nodes.values())
 
 

@@ -8,7 +8,8 @@ Nothing that is told later lies before `upto`.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol
+from dataclasses import replace
+from typing import Protocol, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -20,6 +21,7 @@ from weft.plan.relations import Kept, Lasting, Made
 from weft.times import BEGINNING, Duration, Instant
 
 Told = Lives | Changes
+RowsT = TypeVar("RowsT", Lives, Changes)
 
 
 class Operator(Protocol):
@@ -97,7 +99,7 @@ class Uniting(Stateless):
 
     def advance(self, told: Sequence[Told], upto: Instant) -> Told:
         schema = schema_of(self.columns)
-        sides = [over(each, _as_schema(each.table, schema)) for each in told]
+        sides = [renamed(each, schema) for each in told]
         if all(isinstance(each, Lives) for each in sides):
             return Lives.concat([each for each in sides if isinstance(each, Lives)])
         return Changes.concat([as_changes(each) for each in sides])
@@ -124,13 +126,9 @@ def ends_of(begins: np.ndarray, range_: Duration | None) -> np.ndarray:
     return np.full(len(begins), NEVER) if range_ is None else begins + range_
 
 
-def over(rows: Told, table: pa.Table) -> Told:
+def over(rows: RowsT, table: pa.Table) -> RowsT:
     """The same rows with other columns."""
-    match rows:
-        case Lives(begins=begins, ends=ends):
-            return Lives(table, begins, ends)
-        case Changes(times=times, weights=weights):
-            return Changes(table, times, weights)
+    return replace(rows, table=table)
 
 
 def as_changes(rows: Told) -> Changes:
@@ -138,6 +136,8 @@ def as_changes(rows: Told) -> Changes:
     return rows if isinstance(rows, Changes) else rows.changes(BEGINNING, NEVER)
 
 
-def _as_schema(table: pa.Table, schema: pa.Schema) -> pa.Table:
-    """Columns by position, under the names and types of the schema."""
-    return table.rename_columns(schema.names).cast(schema)
+def renamed(rows: RowsT, schema: pa.Schema) -> RowsT:
+    """The same rows, columns by position, under the names and types of the schema."""
+    if rows.table.schema == schema:
+        return rows
+    return over(rows, rows.table.rename_columns(schema.names).cast(schema))
