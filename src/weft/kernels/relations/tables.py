@@ -16,6 +16,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from weft.kernels.arrow import whole
 from weft.kernels.combine import Bools, Ints
 from weft.times import Instant
 
@@ -88,6 +89,11 @@ class Changes:
 
     def filter(self, wanted: Bools) -> Changes:
         return self.take(np.flatnonzero(wanted))
+
+
+def columns_of(table: pa.Table) -> list[pa.Array]:
+    """The columns, each in one piece."""
+    return [whole(column) for column in table.columns]
 
 
 def take(table: pa.Table, rows: Ints) -> pa.Table:
