@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from weft.engine.relations.changing import Checking, PairingChanges
+from weft.engine.relations.counting import Comparing
 from weft.engine.relations.evaluate import Finisher
 from weft.engine.relations.operator import Keeping, Making, Operator, Staying, Uniting
 from weft.engine.relations.pairing import PairingLives
@@ -12,7 +14,7 @@ from weft.errors import Bug
 from weft.lang.bodies import SetKind
 from weft.plan.nodes import Stream
 from weft.plan.relationpatterns import Pattern, relation_pattern
-from weft.plan.relations import Kept, Lasting, Made, Merged, Paired, Relation, Rows
+from weft.plan.relations import Distinct, Kept, Lasting, Made, Merged, Paired, Relation, Rows, Whether
 from weft.plan.relationtree import columns
 from weft.times import Instant
 
@@ -34,6 +36,14 @@ def operator(
             return Uniting(columns(relation))
         case Paired() if not is_strict(relation):
             return PairingLives(relation, finisher)
+        case Paired():
+            return PairingChanges(relation, finisher)
+        case Whether():
+            return Checking(relation, finisher)
+        case Distinct() if is_strict(relation):
+            return Comparing(relation)
+        case Merged():
+            return Comparing(relation)
         case _:
             raise Bug("no-operator", f"nothing carries out {type(relation).__name__}")
 

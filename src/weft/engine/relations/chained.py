@@ -1,4 +1,4 @@
-"""Joins that share a chain, carried out: rows are held once, pairs are found once and go to who wants them."""
+"""Joins that share a chain: rows are held once, pairs are found once and go to whoever wants them."""
 
 from __future__ import annotations
 
@@ -73,11 +73,9 @@ class Met:
             if each.where is not None:
                 wanted &= self._where(side, CONDITION + each.where.sql)
         at = None if wanted.all() else np.flatnonzero(wanted)
-        parts = [
-            self.left.table(at, _names(LEFT, link.left)),
-            self.right.table(at, _names(RIGHT, link.right)),
-        ]
-        table = pa.table([c for part in parts for c in part.columns], schema=schema)
+        left = self.left.table(at, _names(LEFT, link.left))
+        right = self.right.table(at, _names(RIGHT, link.right))
+        table = pa.table([*left.columns, *right.columns], schema=schema)
         return Lives(table, *(each if at is None else each[at] for each in (self.begins, ends)))
 
     def _end(self, side: str, range_: Duration | None) -> Ints:
@@ -174,10 +172,8 @@ class Chaining(Stateless):
         left, right = self._sides
         super().__init__((*left.columns, *right.columns))
         match = matching(chain.on, left.columns, right.columns)
-        self._keys = (
-            Evaluator(match.left, left.columns, finisher),
-            Evaluator(match.right, right.columns, finisher),
-        )
+        sides = (match.left, left), (match.right, right)
+        self._keys = [Evaluator(keys, side.columns, finisher) for keys, side in sides]
         self._stores = left.store(len(match.left)), right.store(len(match.right))
         self._rest = None if match.rest is None else Condition(match.rest, self.columns, finisher)
         self.met: list[Met] = []
@@ -192,9 +188,8 @@ class Chaining(Stateless):
         return self._stores[0].nbytes + self._stores[1].nbytes
 
     def feed(self, stream: str, rows: pa.Table) -> None:
-        for side, name, time in zip(
-            self._sides, (self.chain.left, self.chain.right), self._times, strict=True
-        ):
+        names = self.chain.left, self.chain.right
+        for side, name, time in zip(self._sides, names, self._times, strict=True):
             if name == stream:
                 side.feed(rows, time)
 
@@ -229,8 +224,7 @@ class Chaining(Stateless):
             return
         mine = Picked(found.rows, lambda at, names: take(rows.table.select(names), at))
         others = Picked(found.refs, store.take)
-        begins = np.maximum(rows.begins[found.rows], found.begins)
-        met = Met(mine, others, begins) if side == 0 else Met(others, mine, begins)
+        met = Met(mine, others, found.begins) if side == 0 else Met(others, mine, found.begins)
         if self._rest is not None:
             names = [[column.name for column in each.columns] for each in self._sides]
             table = pa.table(

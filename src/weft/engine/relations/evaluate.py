@@ -6,14 +6,19 @@ from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 import pyarrow as pa
+from sqlglot import exp
 
 from weft.engine.shape import Done, Job, Mask
 from weft.kernels.arrow import arrow_type, whole
 from weft.kernels.expressions import Compiled, compile
+from weft.kernels.values import constant
 from weft.lang.statements import Expr
 from weft.plan.nodes import Column, Named
 
 Finisher = Callable[[Sequence[Job]], Sequence[Done]]
+
+
+_null = Compiled("boolean", lambda _, count: constant(None, "boolean", count))
 
 
 def schema_of(columns: Sequence[Column]) -> pa.Schema:
@@ -28,7 +33,9 @@ class Evaluator:
         self.named, self._finisher = tuple(named), finisher
         self.schema = pa.schema([(item.name, arrow_type(item.type)) for item in named])
         types = {column.name: column.type for column in columns if column.type is not None}
-        self._compiled = [compile(item.expr.tree, types) for item in named]
+        self._compiled = [
+            _null if _is_null(item.expr.tree) else compile(item.expr.tree, types) for item in named
+        ]
 
     def run(self, table: pa.Table, count: int) -> tuple[pa.Table, Mask | None]:
         """The values in every row, and the rows on which one of them fails (None: on none)."""
@@ -66,8 +73,15 @@ class Condition:
         return holds if failed is None else holds & ~failed, failed
 
 
+def _is_null(tree: exp.Expr) -> bool:
+    """A null of whatever type: its column has a type anyway."""
+    return isinstance(tree.this if isinstance(tree, exp.Cast) else tree, exp.Null)
+
+
 def _as(column: pa.Array, type_: pa.DataType) -> pa.Array:
     found = whole(column)
+    if found.null_count == len(found):
+        return pa.nulls(len(found), type_)
     return found if found.type == type_ else found.cast(type_)
 
 

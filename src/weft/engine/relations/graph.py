@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 import pyarrow as pa
@@ -60,12 +60,12 @@ class Graph:
         """Carry out these queries: what stays goes on, what is new begins with nothing."""
         before, self._nodes = self._nodes, {}
         tops, self.tops = self.tops, {}
-        asked = [
-            (each.query.name, bounds.get(each.query.name, BEGINNING), lowered(each.relation))
+        asked = {
+            each.query.name: (lowered(each.relation), bounds.get(each.query.name, BEGINNING))
             for each in related
-        ]
-        self._link([(relation, bound) for _, bound, relation in asked], declared)
-        for name, bound, relation in asked:
+        }
+        self._link(asked.values(), declared)
+        for name, (relation, bound) in asked.items():
             assert isinstance(relation, Emitted)
             node = self._node(relation.source, bound, before, declared)
             top = tops.get(name)
@@ -93,7 +93,7 @@ class Graph:
             self._nodes[key] = node
         return self._nodes[key]
 
-    def _link(self, asked: Sequence[Key], declared: Mapping[str, Stream]) -> None:
+    def _link(self, asked: Iterable[Key], declared: Mapping[str, Stream]) -> None:
         """The chains of all joins; one that stays goes on with the rows that it holds."""
         links: dict[tuple[Chain, Instant], dict[Link, None]] = {}
         for relation, bound in asked:

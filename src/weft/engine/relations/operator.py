@@ -21,7 +21,7 @@ from weft.plan.relations import Kept, Lasting, Made
 from weft.times import BEGINNING, Duration, Instant
 
 Told = Lives | Changes
-RowsT = TypeVar("RowsT", Lives, Changes)
+RowsT = TypeVar("RowsT", bound=Lives | Changes)
 
 
 class Operator(Protocol):

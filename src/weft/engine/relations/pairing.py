@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import numpy as np
 import pyarrow as pa
 
 from weft.engine.relations.evaluate import Condition, Evaluator, Finisher, schema_of
 from weft.engine.relations.matching import matching
 from weft.engine.relations.operator import Stateless, Told
+from weft.kernels.relations.lots import Found
 from weft.kernels.relations.store import RowStore
 from weft.kernels.relations.tables import Lives, take
 from weft.plan.nodes import Named
@@ -60,39 +60,27 @@ class PairingLives(Stateless):
         assert isinstance(right, Lives)
         left_keys, right_keys = self._left.keys(left), self._right.keys(right)
         found = self._right.store.pairs(left_keys, left.begins, left.ends)
-        made = [
-            self._pairs(
-                take(left.table, found.rows),
-                self._right.store.take(found.refs, self._right.names),
-                left.begins[found.rows],
-                left.ends[found.rows],
-                found.begins,
-                found.ends,
-            )
-        ]
+        theirs = self._right.store.take(found.refs, self._right.names)
+        made = [self._pairs(take(left.table, found.rows), theirs, found)]
         self._left.store.add(left_keys, left)
         found = self._left.store.pairs(right_keys, right.begins, right.ends)
-        made.append(
-            self._pairs(
-                self._left.store.take(found.refs, self._left.names),
-                take(right.table, found.rows),
-                right.begins[found.rows],
-                right.ends[found.rows],
-                found.begins,
-                found.ends,
-            )
-        )
+        theirs = self._left.store.take(found.refs, self._left.names)
+        made.append(self._pairs(theirs, take(right.table, found.rows), found))
         self._right.store.add(right_keys, right)
         self._left.store.expire(upto)
         self._right.store.expire(upto)
         return Lives.concat(made)
 
-    def _pairs(self, left: pa.Table, right: pa.Table, *lives: np.ndarray) -> Lives:
-        one_begins, one_ends, begins, ends = lives
-        table = pa.table([*left.columns, *right.columns], schema=self._schema) if self._schema.names else left
-        pairs = Lives(table, np.maximum(one_begins, begins), np.minimum(one_ends, ends))
+    def _pairs(self, left: pa.Table, right: pa.Table, found: Found) -> Lives:
+        table = side_by_side(left, right, self._schema)
+        pairs = Lives(table, found.begins, found.ends)
         if self._rest is None:
             return pairs
         holds, failed = self._rest.run(table, len(pairs))
         self.note(0 if failed is None else int(failed.sum()))
         return pairs.filter(holds)
+
+
+def side_by_side(left: pa.Table, right: pa.Table, schema: pa.Schema) -> pa.Table:
+    """The columns of both; a schema without columns has rows all the same."""
+    return pa.table([*left.columns, *right.columns], schema=schema) if schema.names else left
