@@ -37,6 +37,7 @@ def save(runtime: Runtime) -> None:
         tables |= own
         written += others
         feeds += _described(stream, state, runtime.buckets)
+    tables |= runtime.relations.save()
     meta = {
         "step": runtime.step_number,
         "epoch": runtime.epoch,
@@ -154,13 +155,16 @@ def _load(runtime: Runtime, meta: Mapping[str, Any], snapshot: Snapshot) -> None
     runtime.tally = Tally(meta["tally"])
     _set_reach(runtime, meta["reach"])
     load_states(runtime, snapshot)
-    _refill(runtime, meta)
+    _refill(runtime, meta, snapshot)
 
 
-def _refill(runtime: Runtime, meta: Mapping[str, Any]) -> None:
+def _refill(runtime: Runtime, meta: Mapping[str, Any], snapshot: Snapshot) -> None:
     """Bring relations to where they were: their rows lie in the log, and what they told was told."""
     if not runtime.relations:
         return
+    reach = {name: Reach(*pair) for name, pair in meta["reach"].items()}
+    known = set(snapshot.data.tables)
+    runtime.relations.restore(lambda name: snapshot.table(name) if name in known else None, reach)
     for stream, position in meta["positions"].items():
         records = runtime.logs[stream].records() if stream in runtime.logs else []
         for record in (one for one in records if one.number <= position):

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from weft.engine.relations.changing import Checking, PairingChanges
 from weft.engine.relations.counting import Comparing
+from weft.engine.relations.deduplicating import Deduplicating
 from weft.engine.relations.evaluate import Finisher
 from weft.engine.relations.operator import Keeping, Making, Operator, Staying, Uniting
 from weft.engine.relations.pairing import PairingLives
@@ -40,8 +41,8 @@ def operator(
             return PairingChanges(relation, finisher)
         case Whether():
             return Checking(relation, finisher)
-        case Distinct() if is_strict(relation):
-            return Comparing(relation)
+        case Distinct():
+            return Comparing(relation) if is_strict(relation) else Deduplicating(relation)
         case Merged():
             return Comparing(relation)
         case _:

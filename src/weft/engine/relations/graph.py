@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import hashlib
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
 import pyarrow as pa
 
 from weft.engine.relations.build import operator
 from weft.engine.relations.chained import Chaining, Tapping
+from weft.engine.relations.deduplicating import Deduplicating
 from weft.engine.relations.evaluate import Finisher
 from weft.engine.relations.lower import lowered
 from weft.engine.relations.operator import Operator, Told
@@ -156,6 +158,22 @@ class Graph:
             found[top.name] = sum(counts.get(key, 0) for key in mine) + sum(chained[tap] for tap in taps)
         return {name: count for name, count in found.items() if count}
 
+    def save(self) -> dict[str, pa.Table]:
+        """What cannot be made again of the rows in the log, by the names of its nodes."""
+        return {
+            _name(key): node.operator.save()
+            for key, node in self._nodes.items()
+            if isinstance(node.operator, Deduplicating)
+        }
+
+    def restore(self, saved: Callable[[str], pa.Table | None], complete: Mapping[str, Instant]) -> None:
+        """Go on from what was saved when the streams were complete before these times."""
+        for key, node in self._nodes.items():
+            if isinstance(node.operator, Deduplicating):
+                table = saved(_name(key))
+                if table is not None:
+                    node.operator.restore(table, _upto(node, complete))
+
     def nodes(self) -> list[Node]:
         return list(self._nodes.values())
 
@@ -173,6 +191,11 @@ class Graph:
 
 def _upto(node: Node, complete: Mapping[str, Instant]) -> Instant:
     return min((complete.get(stream, BEGINNING) for stream in node.streams), default=BEGINNING)
+
+
+def _name(key: Key) -> str:
+    """The same for equal nodes, in every process."""
+    return hashlib.sha256(repr(key).encode()).hexdigest()[:16]
 
 
 def _under(node: Node) -> Iterable[Node]:

@@ -7,7 +7,7 @@ told before is not told once more.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 import pyarrow as pa
 
@@ -18,6 +18,8 @@ from weft.plan.nodes import Stream
 from weft.plan.relationtree import reach_back, streams
 from weft.share.nodes import SharedPlan, Woven
 from weft.times import BEGINNING, Duration, Instant
+
+SAVED = "relation:"  # begins the names of its tables in a snapshot
 
 
 class Relations:
@@ -93,6 +95,15 @@ class Relations:
                 complete = min(reach[name].watermark if name in reach else BEGINNING for name in read)
                 times.append(BEGINNING if back is None or complete == BEGINNING else complete - back)
         return min(times, default=None)
+
+    def save(self) -> dict[str, pa.Table]:
+        """What is not in the log, as tables of a snapshot."""
+        return {SAVED + name: table for name, table in self._graph.save().items()}
+
+    def restore(self, saved: Callable[[str], pa.Table | None], reach: Mapping[str, Reach]) -> None:
+        """Go on from a snapshot: before the rows are read again."""
+        complete = {name: at.watermark for name, at in reach.items()}
+        self._graph.restore(lambda name: saved(SAVED + name), complete)
 
     @property
     def rows(self) -> int:
