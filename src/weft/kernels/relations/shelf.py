@@ -88,10 +88,10 @@ class Shelf:
             rows += len(self._parts[last].refs)
         return last
 
-    def take(self, refs: Ints, columns: Sequence[str]) -> pa.Table:
-        """Columns of rows that have not ended."""
+    def take(self, refs: Ints, columns: Sequence[str] | None) -> pa.Table:
+        """Columns of rows that have not ended; None: all."""
         table = self._table("rows", [part.lives.table for part in self._parts])
-        return take(table.select(columns), self._places(refs))
+        return take(table if columns is None else table.select(columns), self._places(refs))
 
     def begins(self, refs: Ints) -> Ints:
         return self._times("begins", [part.lives.begins for part in self._parts], refs)

@@ -89,8 +89,8 @@ class RowStore:
         columns = ([getattr(each, name) for each in found] for name in ("rows", "refs", "begins", "ends"))
         return Found(*(np.concatenate([NOTHING, *parts]) for parts in columns))
 
-    def take(self, refs: Ints, columns: Sequence[str]) -> pa.Table:
-        """Columns of rows that are held."""
+    def take(self, refs: Ints, columns: Sequence[str] | None = None) -> pa.Table:
+        """Columns of rows that are held; None: all."""
         return self._shelf.take(refs, columns)
 
     def begins(self, refs: Ints) -> Ints:
