@@ -34,7 +34,7 @@ class Deduplicating(Stateless):
 
     @property
     def nbytes(self) -> int:  # type: ignore[override]
-        return self._longest.nbytes + self._ahead.table.nbytes + 16 * len(self._ahead)
+        return self._longest.nbytes + int(self._ahead.table.nbytes) + 16 * len(self._ahead)
 
     def advance(self, told: Sequence[Told], upto: Instant) -> Told:
         (rows,) = told
