@@ -17,7 +17,7 @@ from weft.engine.relations.operator import Operator, Told
 from weft.engine.relations.reading import Reading
 from weft.engine.relations.telling import Telling
 from weft.plan.nodes import Stream
-from weft.plan.relations import Emitted, Paired, Relation, Rows
+from weft.plan.relations import AsOf, Emitted, Grouped, Paired, Relation, Rows
 from weft.plan.relationtree import below, streams, walk
 from weft.share.chains import Chain, Link, link
 from weft.share.nodes import Woven
@@ -82,7 +82,7 @@ class Graph:
         key = (relation, bound)
         if key not in self._nodes:
             linked = link(relation) if isinstance(relation, Paired) else None
-            under = below(relation) if linked is None else ()
+            under = _carried(relation) if linked is None else ()
             sources = tuple(self._node(each, bound, before, declared) for each in under)
             node = before.get(key)
             if node is None:
@@ -191,6 +191,13 @@ class Graph:
 
 def _upto(node: Node, complete: Mapping[str, Instant]) -> Instant:
     return min((complete.get(stream, BEGINNING) for stream in node.streams), default=BEGINNING)
+
+
+def _carried(relation: Relation) -> tuple[Relation, ...]:
+    """The relations below that are nodes of their own: GROUP BY looks by itself, as of each slide."""
+    if isinstance(relation, Grouped) and isinstance(relation.source, AsOf):
+        return below(relation.source)
+    return below(relation)
 
 
 def _name(key: Key) -> str:
