@@ -9,6 +9,7 @@ from weft.engine.relations.counting import Comparing
 from weft.engine.relations.deduplicating import Deduplicating
 from weft.engine.relations.evaluate import Finisher
 from weft.engine.relations.grouping import GroupingAsOf
+from weft.engine.relations.leading import Choosing
 from weft.engine.relations.looking import Looking
 from weft.engine.relations.operator import Keeping, Making, Operator, Staying, Uniting
 from weft.engine.relations.pairing import PairingLives
@@ -23,6 +24,7 @@ from weft.plan.relations import (
     Grouped,
     Kept,
     Lasting,
+    Leading,
     Made,
     Merged,
     Paired,
@@ -53,6 +55,8 @@ def operator(
             return PairingLives(relation, finisher)
         case AsOf():
             return Looking(relation)
+        case Leading():
+            return Choosing(relation, finisher)
         case Grouped(source=AsOf()):
             return GroupingAsOf(relation, finisher)
         case Paired():

@@ -63,9 +63,3 @@ class Calendar:
             if not now.all():
                 self._pages[page] = [together.filter(~now)]
         return Changes.concat(due) if due else Changes.empty(self._schema)
-
-    def next(self) -> Instant | None:
-        """When the first of them comes; None: there is none."""
-        if not self._pages:
-            return None
-        return min(int(part.times.min()) for part in self._pages[min(self._pages)])

@@ -14,6 +14,7 @@ from weft.engine.relations.deduplicating import Deduplicating
 from weft.engine.relations.evaluate import Finisher
 from weft.engine.relations.lower import lowered
 from weft.engine.relations.operator import Operator, Told
+from weft.engine.relations.pairing import PairingLives
 from weft.engine.relations.reading import Reading
 from weft.engine.relations.telling import Telling
 from weft.plan.nodes import Stream
@@ -53,6 +54,7 @@ class Graph:
     def __init__(self, finisher: Finisher) -> None:
         self._finisher = finisher
         self._nodes: dict[Key, Node] = {}
+        self._upto: dict[Key, Instant] = {}  # how far each node was complete in the last step
         self._chains: dict[tuple[Chain, Instant], Chaining] = {}
         self.tops: dict[str, Top] = {}
 
@@ -127,7 +129,8 @@ class Graph:
             chain.meet(complete)
         for node in self._nodes.values():
             told = [each.told for each in node.sources if each.told is not None]
-            node.told = node.operator.advance(told, _upto(node, complete))
+            upto = self._upto[node.key] = _upto(node, complete)
+            node.told = node.operator.advance(told, upto)
         answers = {}
         for top in self.tops.values():
             assert top.node.told is not None
@@ -137,6 +140,17 @@ class Graph:
         for chain in self._chains.values():
             chain.settle()
         return {name: table for name, table in answers.items() if table.num_rows}
+
+    def waits(self, complete: Mapping[str, Instant]) -> bool:
+        """Does anything that holds rows, and tells of them when streams have come further, now get further?"""
+        return any(
+            node.operator.rows and _upto(node, complete) > self._upto.get(node.key, BEGINNING)
+            for node in self._nodes.values()
+            if not isinstance(node.operator, PairingLives | Tapping)
+        ) or any(
+            len(top.telling) and _upto(top.node, complete) > self._upto.get(top.node.key, BEGINNING)
+            for top in self.tops.values()
+        )
 
     def failed(self) -> dict[str, int]:
         """On how many rows an expression failed since this was last asked, by query."""

@@ -71,6 +71,11 @@ class Relations:
         self._graph.advance({name: at.watermark for name, at in reach.items()})
         return answers
 
+    def waits(self, reach: Mapping[str, Reach]) -> bool:
+        """Is anything held that streams which have come so far would let go, or tell?"""
+        complete = {name: at.watermark for name, at in reach.items()}
+        return self._graph.waits(complete)
+
     def failed(self) -> dict[str, int]:
         """On how many rows an expression of each query failed since this was last asked."""
         return self._graph.failed()

@@ -33,17 +33,13 @@ class Telling:
         told = self._below if not self._windowed else self._without_window(self._below)
         self._later = Calendar(told, reach_back(relation))
 
-    @property
-    def rows(self) -> int:
+    def __len__(self) -> int:
+        """How many changes it has yet to tell."""
         return len(self._later)
 
     @property
     def nbytes(self) -> int:
         return self._later.nbytes
-
-    def next(self) -> Instant | None:
-        """Before when nothing more is to be told unless rows come; None: nothing at all."""
-        return self._later.next()
 
     def answers(self, rows: Told, upto: Instant) -> pa.Table:
         """The answers that are new, complete before `upto`."""
@@ -86,7 +82,7 @@ class Telling:
         if self._windowed and isinstance(rows, Lives):
             assert self._slide is not None
             rows = Lives(self._without(rows.table), rows.begins, rows.begins + self._slide)
-        self._later.put(_finite(as_changes(rows)))
+        self._later.put(as_changes(rows))
         return consolidate(self._later.take(upto))
 
     def _window(self, mine: Changes) -> pa.Table:
@@ -102,12 +98,6 @@ class Telling:
 
     def _table(self, first: Sequence[pa.Array], rest: pa.Table) -> pa.Table:
         return pa.table([*first, *rest.columns], schema=self._schema)
-
-
-def _finite(changes: Changes) -> Changes:
-    """Without what never happens."""
-    never = changes.times == NEVER
-    return changes.filter(~never) if never.any() else changes
 
 
 def _times(at: np.ndarray, null: np.ndarray | None = None) -> pa.Array:
