@@ -44,6 +44,8 @@ class Slice:
     end: float
     held: tuple[deque[Row], deque[Row]] = field(default_factory=lambda: (deque(), deque()))
     queue: deque[Copy] = field(default_factory=deque)
+    readers: list[tuple[int, Query]] = field(default_factory=list)  # queries with windows beyond its start
+    ending: list[int] = field(default_factory=list)  # those whose windows do not go beyond its end
 
     @property
     def rows(self) -> int:
@@ -79,6 +81,7 @@ class SliceChain:
         self.made: list[Pair] = []  # all pairs, as they are found
         self.counters = Counters()
         self._waiting: list[dict[int, list[Pair]]] = [{} for _ in queries]  # by slice
+        self._subscribe()
 
     @property
     def rows(self) -> int:
@@ -97,8 +100,9 @@ class SliceChain:
         self.run()
 
     def run(self) -> None:
-        while waiting := [at for at, each in enumerate(self.slices) if each.queue]:
-            self.step(waiting[0])
+        for at, slice_ in enumerate(self.slices):
+            while slice_.queue:
+                self.step(at)
 
     def step(self, at: int) -> None:
         """Run one slice for the first copy that waits for it."""
@@ -140,9 +144,7 @@ class SliceChain:
     def _route(self, at: int, pair: Pair) -> None:
         """To every query whose window ends in the slice or beyond; inside it the window is asked."""
         slice_ = self.slices[at]
-        for number, query in enumerate(self.queries):
-            if query.window <= slice_.start:
-                continue
+        for number, query in slice_.readers:
             if query.window < slice_.end:
                 self.counters.routes += 1
                 if pair.apart >= query.window:
@@ -153,14 +155,14 @@ class SliceChain:
 
     def _punctuate(self, at: int, male: Row) -> None:
         """A male that has left the last slice of a query: nothing earlier can come for it any more."""
-        slice_ = self.slices[at]
-        for number, query in enumerate(self.queries):
-            if slice_.start < query.window <= slice_.end:
-                self.counters.unions += at > 0
-                self._release(number, male.key)
+        for number in self.slices[at].ending:
+            self.counters.unions += at > 0
+            self._release(number, male.key)
 
     def _release(self, number: int, upto: tuple[float, int]) -> None:
         waiting = self._waiting[number]
+        if not waiting:
+            return
         due = [[pair for pair in pairs if pair.key <= upto] for pairs in waiting.values()]
         self._waiting[number] = {
             at: rest for at, pairs in waiting.items() if (rest := [pair for pair in pairs if pair.key > upto])
@@ -187,7 +189,13 @@ class SliceChain:
         del self.slices[number + 1]
         self._renumber(lambda one: one - (one > number))
 
+    def _subscribe(self) -> None:
+        for each in self.slices:
+            each.readers = [(n, query) for n, query in enumerate(self.queries) if query.window > each.start]
+            each.ending = [n for n, query in each.readers if query.window <= each.end]
+
     def _renumber(self, change: Callable[[int], int]) -> None:
+        self._subscribe()
         for number, waiting in enumerate(self._waiting):
             renumbered: dict[int, list[Pair]] = {}
             for at, pairs in waiting.items():
@@ -203,3 +211,4 @@ class SliceChain:
             self.slices.append(Slice(self.slices[-1].end, query.window))
         elif all(query.window != each.end for each in self.slices):
             self.split(query.window)
+        self._subscribe()
