@@ -100,7 +100,7 @@ class Step:
     def _relate(self, reach: Mapping[str, Reach]) -> None:
         """What is new of relations, and what went wrong with them."""
         relations = self._runtime.relations
-        answers = relations.answer(reach)
+        answers = relations.answer(reach, self._runtime.folded)
         self._late.update(relations.late())
         self._outcome.add_related(
             {name: table.num_rows for name, table in answers.items()}, relations.failed()

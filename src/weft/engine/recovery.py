@@ -175,7 +175,7 @@ def _refill(runtime: Runtime, meta: Mapping[str, Any], snapshot: Snapshot) -> No
 
 
 def _tell_silently(runtime: Runtime, reach: Mapping[str, list[int]]) -> None:
-    runtime.relations.answer({name: Reach(*pair) for name, pair in reach.items()})
+    runtime.relations.answer({name: Reach(*pair) for name, pair in reach.items()}, runtime.folded)
     runtime.relations.late()
     runtime.relations.failed()
 

@@ -324,10 +324,8 @@ class Runtime:
             if state is None or watermark <= state.reach.watermark:
                 return False
             reach = Reach(watermark, state.reach.drained)
-            others = {name: each.reach for name, each in self.states.items()}
-            return state.closes(reach, self.first.get(stream)) or self.relations.waits(
-                others | {stream: reach}
-            )
+            all_ = {name: each.reach for name, each in self.states.items()} | {stream: reach}
+            return state.closes(reach, self.first.get(stream)) or self.relations.waits(all_)
 
     def _run_whole(self, step: int, intent: Mapping[str, Any]) -> None:
         """A step that fails half-way leaves a state that is not what the log says: no other may follow it."""

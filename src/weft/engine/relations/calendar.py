@@ -49,6 +49,11 @@ class Calendar:
             )
             self._pages.setdefault(int(sorted_pages[start]), []).append(part)
 
+    def all(self) -> Changes:
+        """All that it remembers, in any order."""
+        parts = [part for page in self._pages.values() for part in page]
+        return Changes.concat(parts) if parts else Changes.empty(self._schema)
+
     def take(self, upto: Instant) -> Changes:
         """The changes before `upto`, in any order; they are due, and no longer remembered."""
         due: list[Changes] = []

@@ -8,18 +8,21 @@ from dataclasses import dataclass, field
 
 import pyarrow as pa
 
-from weft.engine.relations.build import operator
+from weft.engine.relations.build import is_strict, operator
 from weft.engine.relations.chained import Chaining, Tapping
 from weft.engine.relations.deduplicating import Deduplicating
 from weft.engine.relations.evaluate import Finisher
+from weft.engine.relations.joining import Joining, Many, flattened
 from weft.engine.relations.lower import lowered
 from weft.engine.relations.operator import Operator, Told
 from weft.engine.relations.pairing import PairingLives
 from weft.engine.relations.reading import Reading
 from weft.engine.relations.telling import Telling
+from weft.kernels.relations.tables import Changes
+from weft.lang.bodies import Emission
 from weft.plan.nodes import Stream
 from weft.plan.relations import AsOf, Emitted, Grouped, Paired, Relation, Rows
-from weft.plan.relationtree import below, streams, walk
+from weft.plan.relationtree import below, streams
 from weft.share.chains import Chain, Link, link
 from weft.share.nodes import Woven
 from weft.times import BEGINNING, Instant
@@ -46,6 +49,14 @@ class Top:
     node: Node
     telling: Telling
     below: list[Node] = field(default_factory=list)  # all nodes that it rests on
+
+
+@dataclass(slots=True)
+class Answers:
+    """What is new of queries: as they tell it, or what changes, and before when that is all."""
+
+    tables: dict[str, pa.Table] = field(default_factory=dict)
+    changes: dict[str, tuple[Changes, Instant]] = field(default_factory=dict)
 
 
 class Graph:
@@ -89,8 +100,11 @@ class Graph:
             node = before.get(key)
             if node is None:
                 made: Operator
+                many = _many(relation)
                 if linked is not None and isinstance(relation, Paired):
                     made = Tapping(relation, linked, self._chains[(linked.chain, bound)])
+                elif many is not None and isinstance(relation, Paired):
+                    made = Joining(relation, many, self._finisher)
                 else:
                     made = operator(relation, bound, declared, self._finisher)
                 node = Node(key, made, sources, streams(relation))
@@ -101,7 +115,7 @@ class Graph:
         """The chains of all joins; one that stays goes on with the rows that it holds."""
         links: dict[tuple[Chain, Instant], dict[Link, None]] = {}
         for relation, bound in asked:
-            for node in walk(relation):
+            for node in _nodes_of(relation):
                 found = link(node) if isinstance(node, Paired) else None
                 if found is not None:
                     links.setdefault((found.chain, bound), {})[found] = None
@@ -123,7 +137,7 @@ class Graph:
         for chain in self._chains.values():
             chain.feed(stream, rows)
 
-    def advance(self, complete: Mapping[str, Instant]) -> dict[str, pa.Table]:
+    def advance(self, complete: Mapping[str, Instant]) -> Answers:
         """What is new of each query, once its streams are complete before these times."""
         for chain in self._chains.values():
             chain.meet(complete)
@@ -131,22 +145,26 @@ class Graph:
             told = [each.told for each in node.sources if each.told is not None]
             upto = self._upto[node.key] = _upto(node, complete)
             node.told = node.operator.advance(told, upto)
-        answers = {}
+        answers = Answers()
         for top in self.tops.values():
             assert top.node.told is not None
-            answers[top.name] = top.telling.answers(top.node.told, _upto(top.node, complete))
+            upto = _upto(top.node, complete)
+            if top.telling.relation.emission is Emission.CHANGES:
+                answers.changes[top.name] = top.telling.changes(top.node.told, upto), upto
+            elif (table := top.telling.answers(top.node.told, upto)).num_rows:
+                answers.tables[top.name] = table
         for node in self._nodes.values():
             node.told = None
         for chain in self._chains.values():
             chain.settle()
-        return {name: table for name, table in answers.items() if table.num_rows}
+        return answers
 
     def waits(self, complete: Mapping[str, Instant]) -> bool:
-        """Does anything that holds rows, and tells of them when streams have come further, now get further?"""
+        """Does anything that holds rows, and tells of them as streams go on, get further?"""
         return any(
             node.operator.rows and _upto(node, complete) > self._upto.get(node.key, BEGINNING)
             for node in self._nodes.values()
-            if not isinstance(node.operator, PairingLives | Tapping)
+            if not isinstance(node.operator, PairingLives | Tapping | Joining)
         ) or any(
             len(top.telling) and _upto(top.node, complete) > self._upto.get(top.node.key, BEGINNING)
             for top in self.tops.values()
@@ -207,11 +225,26 @@ def _upto(node: Node, complete: Mapping[str, Instant]) -> Instant:
     return min((complete.get(stream, BEGINNING) for stream in node.streams), default=BEGINNING)
 
 
+def _nodes_of(relation: Relation) -> Iterable[Relation]:
+    """The relation and all below it that are nodes of the graph."""
+    yield relation
+    for each in _carried(relation):
+        yield from _nodes_of(each)
+
+
 def _carried(relation: Relation) -> tuple[Relation, ...]:
     """The relations below that are nodes of their own: GROUP BY looks by itself, as of each slide."""
     if isinstance(relation, Grouped) and isinstance(relation.source, AsOf):
         return below(relation.source)
-    return below(relation)
+    many = _many(relation)
+    return below(relation) if many is None else many.sources
+
+
+def _many(relation: Relation) -> Many | None:
+    """A join of three and more, all of which have lives."""
+    if not isinstance(relation, Paired) or is_strict(relation):
+        return None
+    return flattened(relation)
 
 
 def _name(key: Key) -> str:

@@ -41,6 +41,10 @@ class Telling:
     def nbytes(self) -> int:
         return self._later.nbytes
 
+    def changes(self, rows: Told, upto: Instant) -> Changes:
+        """What changes before `upto`, and was not told before."""
+        return self._due(rows, upto)
+
     def answers(self, rows: Told, upto: Instant) -> pa.Table:
         """The answers that are new, complete before `upto`."""
         match self.relation.emission:
@@ -50,8 +54,6 @@ class Telling:
                 return self._lives(rows)
             case Emission.DSTREAM:
                 return self._changed(rows, upto, -1)
-            case Emission.CHANGES:
-                return self._both(rows, upto)
             case _:
                 return self._changed(rows, upto, 1)
 
@@ -70,13 +72,6 @@ class Telling:
         if self.relation.emission is Emission.LIVES:
             times.append(pa.nulls(len(mine), TIME))
         return self._table(times, mine.table)
-
-    def _both(self, rows: Told, upto: Instant) -> pa.Table:
-        due = self._due(rows, upto)
-        due = due.take(np.repeat(np.arange(len(due)), np.abs(due.weights)))
-        due = due.take(np.lexsort((due.weights, due.times)))  # at one time what ends comes first
-        signs = pa.array(np.where(due.weights > 0, "+", "-"), pa.string())
-        return self._table([signs, _times(due.times)], due.table)
 
     def _due(self, rows: Told, upto: Instant) -> Changes:
         if self._windowed and isinstance(rows, Lives):

@@ -99,6 +99,16 @@ class RowStore:
     def ends(self, refs: Ints) -> Ints:
         return self._shelf.ends(refs)
 
+    @property
+    def keys(self) -> int:
+        """How many different keys rows have had; few more than they have."""
+        return len(self._index)
+
+    def all(self) -> Lives:
+        """All rows that are held, in the order in which they came."""
+        lives = self._shelf.all()
+        return lives.filter(lives.ends > self._before)
+
     def live(self, at: Instant) -> Ints:
         """The rows that are there as of `at`, in the order in which they came."""
         return self._shelf.live(at)
