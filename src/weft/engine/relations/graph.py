@@ -98,6 +98,8 @@ class Graph:
             under = _carried(relation) if linked is None else ()
             sources = tuple(self._node(each, bound, before, declared) for each in under)
             node = before.get(key)
+            if node is not None and linked is not None and isinstance(node.operator, Tapping):
+                node.operator.chain = self._chains[(linked.chain, bound)]
             if node is None:
                 made: Operator
                 many = _many(relation)
@@ -124,9 +126,9 @@ class Graph:
             chain, bound = key
             times = declared[chain.left].statement.time_column, declared[chain.right].statement.time_column
             known = before.get(key)
-            if known is None or not known.serves(some):
+            if known is None:
                 known = Chaining(chain, tuple(some), times, bound, self._finisher)
-            self._chains[key] = known
+            self._chains[key] = known.relinked(tuple(some))
 
     def feed(self, stream: str, rows: pa.Table) -> None:
         """The rows of a batch."""
