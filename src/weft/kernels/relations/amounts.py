@@ -44,7 +44,7 @@ class Amounts:
     """The aggregates of each stretch by name, and where one fails (ANSI overflow); None: nowhere."""
 
     stretches: Stretches
-    columns: Mapping[str, pa.Array]
+    columns: dict[str, pa.Array]
     failed: Bools | None
 
 
@@ -54,15 +54,24 @@ def amounts(
     """The aggregates of each group at each instant at which it has a row; rows cover [first, behind)."""
     plain = [partial for each in wanted if each.extra is None for partial in each.partials]
     own = aggregate(columns, groups, firsts, behinds, plain)
+    made = finished(own, [each for each in wanted if each.extra is None])
+    of_values = {
+        each.name: _of_values(columns, groups, firsts, behinds, own, each)
+        for each in wanted
+        if each.extra is not None
+    }
+    both = made.columns | of_values
+    return Amounts(own, {each.name: both[each.name] for each in wanted}, made.failed)
+
+
+def finished(own: Stretches, wanted: Sequence[Wanted]) -> Amounts:
+    """Aggregates that have no key of their own, of partials that are there."""
     made, failed = {}, None
     for each in wanted:
-        if each.extra is None:
-            values = [own.values[partial.spec] for partial in each.partials]
-            made[each.name], wrong = finish(each.function, each.arg_type, each.type, values)
-            if wrong is not None:
-                failed = wrong if failed is None else failed | wrong
-        else:
-            made[each.name] = _of_values(columns, groups, firsts, behinds, own, each)
+        values = [own.values[partial.spec] for partial in each.partials]
+        made[each.name], wrong = finish(each.function, each.arg_type, each.type, values)
+        if wrong is not None:
+            failed = wrong if failed is None else failed | wrong
     return Amounts(own, made, failed)
 
 

@@ -75,10 +75,13 @@ def plain(changes: Changes) -> list[tuple[tuple[Any, ...], int, int]]:
     return list(zip(rows, changes.times.tolist(), changes.weights.tolist(), strict=True))
 
 
+@pytest.mark.parametrize("count", [2, len(WANTED)], ids=["held as totals", "held as rows"])
 @pytest.mark.parametrize("keyed", [True, False])
 @given(LIVES)
-def test_a_group_has_one_row_while_its_values_hold(keyed: bool, lives: list[tuple[Any, ...]]) -> None:
-    grouping = Grouping(["k"] if keyed else [], WANTED)
+def test_a_group_has_one_row_while_its_values_hold(
+    count: int, keyed: bool, lives: list[tuple[Any, ...]]
+) -> None:
+    grouping = Grouping(["k"] if keyed else [], WANTED[:count])
     told = []
     for since, upto in SPANS:
         changes, failing = grouping.step(tabled(lives).changes(since, upto), upto)
@@ -94,7 +97,7 @@ def test_a_group_has_one_row_while_its_values_hold(keyed: bool, lives: list[tupl
         there = [row for row in lives if row[3] <= at < row[3] + row[4]]
         got = {row[0] if keyed else None: row[int(keyed) :] for row, count in held.items() if count}
         assert len(got) == sum(held.values())
-        assert got == grouped(there, keyed)
+        assert got == {key: values[:count] for key, values in grouped(there, keyed).items()}
 
 
 def test_floats_are_taken_back_as_they_were_told() -> None:
@@ -138,10 +141,22 @@ def test_a_span_without_changes_tells_nothing_with_the_same_columns() -> None:
     assert plain(some) == [(("x", 1, 1, "a", 0.0, 1), 1, 1)]
 
 
-def test_a_group_that_comes_and_goes_leaves_nothing_behind() -> None:
-    grouping = Grouping(["k"], WANTED[:1])
+MOST = Aggregate(ColumnSpec("max(k)", "max", "bigint"), "k")
+
+
+@pytest.mark.parametrize("wanted", [WANTED[0], Wanted("most", "max", (MOST,), "bigint", "bigint")])
+def test_a_group_that_comes_and_goes_leaves_nothing_behind(wanted: Wanted) -> None:
+    grouping = Grouping(["k"], [wanted])
     for at in range(0, 60_000, 500):
         keys = pa.table({"k": np.arange(at, at + 500)})
         lives = Lives(keys, np.full(500, at), np.full(500, at + 100))
         assert len(grouping.step(lives.changes(at, at + 500), at + 500)[0]) == 1000
         assert len(grouping) < 5_000
+        assert grouping.nbytes < 2_000_000
+
+
+def test_groups_that_only_add_up_hold_no_rows() -> None:
+    grouping = Grouping(["k"], WANTED[:2])
+    lives = tabled([("x", n % 5, "a", n, 5_000) for n in range(3_000)])
+    grouping.step(lives.changes(0, 3_000), 3_000)
+    assert len(grouping._held) == 1
