@@ -70,6 +70,8 @@ class RowStore:
         if len(rows) < len(lives):
             keys, lives = [whole(key).take(pa.array(rows)) for key in keys], lives.take(rows)
         refs = self._shelf.put(lives)
+        if not len(lives):
+            return
         ids = self._index.add([whole(key) for key in keys], len(lives))
         classes = self._classes(lives)
         for at in np.unique(classes):
