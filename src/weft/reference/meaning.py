@@ -28,7 +28,7 @@ TIME, END, ANSWER, RANK = "_weft_ts", "_weft_end", "_weft_answer", "_weft_rank"
 
 Stages = list[tuple[str, str]]
 DialectName = Literal["duckdb", "spark"]
-_DIALECTS: dict[str, Dialect] = {"duckdb": DuckDB(), "spark": Spark()}
+DIALECTS: dict[str, Dialect] = {"duckdb": DuckDB(), "spark": Spark()}
 
 
 def reference_sql(
@@ -46,7 +46,7 @@ def reference_sql(
     Windows with `end <= watermark` (None: every window that holds a row), `start > after` (None: all) and
     `end > since` (None: all). The table has every column of the stream, computed ones included.
     """
-    parts, engine = shape(query), _DIALECTS[dialect]
+    parts, engine = shape(query), DIALECTS[dialect]
     stages = _rows(parts, stream, engine, table or stream.name)
     if parts.window is None:
         return _select(stages, _renamed(parts.items, engine))
@@ -58,7 +58,7 @@ def reference_sql(
 
 def dead_sql(query: Query, stream: Stream, *, dialect: DialectName, table: str | None = None) -> str:
     """One number: the rows of `table` on which an expression of the query below its aggregate fails."""
-    stages = _rows(shape(query), stream, _DIALECTS[dialect], table or stream.name)
+    stages = _rows(shape(query), stream, DIALECTS[dialect], table or stream.name)
     names = [name for name, _ in stages]
     failed = [
         f"(SELECT COUNT(*) FROM {before}) - (SELECT COUNT(*) FROM {name})"
@@ -78,7 +78,7 @@ def late_sql(
     table: str | None = None,
 ) -> str:
     """One number: the rows of `table` that a window of the query already answered at `watermark` misses."""
-    parts, engine = shape(query), _DIALECTS[dialect]
+    parts, engine = shape(query), DIALECTS[dialect]
     if parts.window is None:
         return "SELECT 0 AS late"
     stages = _rows(parts, stream, engine, table or stream.name)
