@@ -74,7 +74,8 @@ class _Maker:
             known += more
         also = self.absence(known, 1 + len(beside)) if self.maybe(self.sizes.absence) else ()
         where = self.condition(known) if self.maybe(0.3) else None
-        if types is None and self.maybe(self.sizes.grouped) and not inner:
+        several = beside or also or isinstance(first, Sub)  # else it is no relation, but a windowed aggregate
+        if types is None and several and self.maybe(self.sizes.grouped) and not inner:
             return self.grouped(Pick(first, tuple(beside), where, also, slide=slide), known)
         items = self.items(known, types)
         distinct = self.maybe(self.sizes.distinct)
