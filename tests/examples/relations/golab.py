@@ -91,6 +91,18 @@ WINDOWS = [
         lives=[(5, 9, (5, 3)), (6, 10, (2, 6)), (11, 15, (11, 3))],
     ),
     Example(
+        "V11 a window over what comes out of internal ones",
+        Asked(
+            Pick(
+                Sub(join(over("s1", 10, internal=True), over("s2", 10, internal=True)), 4 * SECOND),
+                items=("x0.c0", "x0.c1"),
+            )
+        ),
+        _V3,
+        pattern=Pattern.WEAKEST,
+        lives=[(5, 9, (5, 3)), (6, 10, (2, 6)), (11, 15, (11, 3))],
+    ),
+    Example(
         "V12 what lives between two slides is not answered",
         Asked(join(over("s1", 12), over("s2", 12), "x0.v = x1.v", "x0.v", slide=5 * SECOND)),
         {"s1": [(1, "a"), (1, "b")], "s2": [(4, "b"), (11, "a")]},
