@@ -54,7 +54,6 @@ class Counts:
 
     messages: int = 0  # that operators and the answer were given
     taken_back: int = 0  # of them
-    most_rows: int = 0  # kept at one time
 
 
 @dataclass
@@ -109,7 +108,6 @@ class Strategy(ABC):
                         self._give(node, 0, Message(self._life(values, ts, ts + length)))
                 case Latest(stream=name) if name == stream:
                     self._give(node, 0, Message(self._life(values, ts, inf)))
-        self._look()
 
     def advance(self, now: float) -> None:
         """Let everything leave that has to by `now`."""
@@ -140,9 +138,6 @@ class Strategy(ABC):
     def _life(self, values: Values, ts: float, exp: float) -> Life:
         self._fed += 1
         return Life(values, ts, exp, (self._fed,))
-
-    def _look(self) -> None:
-        self.counts.most_rows = max(self.counts.most_rows, self.rows)
 
     def _give(self, node: Node, side: int, message: Message) -> None:
         node.given[message.taken_back] += 1
