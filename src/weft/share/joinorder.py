@@ -16,7 +16,8 @@ from itertools import combinations, permutations
 
 Order = tuple[int, ...]
 
-MOST = 8  # streams whose orders are all tried: 40,320 of them
+MOST = 8  # streams whose orders can all be tried: 40,320 of them
+FEW = 6  # streams whose orders are all tried without being asked to: 720
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,13 +82,18 @@ def candidates(sides: Sequence[Side]) -> set[Order]:
     return found
 
 
+def best_order(sides: Sequence[Side]) -> Order:
+    """The cheapest order there is for a few streams, the cheapest candidate for many."""
+    return exhaustive(sides) if len(sides) <= FEW else choose_order(sides)
+
+
 def choose_order(sides: Sequence[Side]) -> Order:
     """The cheapest of the candidates; of equal ones the first by number."""
     return min(candidates(sides), key=lambda order: (cost(order, sides), order))
 
 
 def exhaustive(sides: Sequence[Side]) -> Order:
-    """The cheapest order there is: a yardstick, and the choice itself for a few streams."""
+    """The cheapest order there is, by trying all."""
     if len(sides) > MOST:
         raise ValueError(f"{len(sides)} streams have too many orders; at most {MOST}")
     return min(permutations(range(len(sides))), key=lambda order: (cost(order, sides), order))

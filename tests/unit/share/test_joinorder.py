@@ -9,7 +9,9 @@ from statistics import mean, median, quantiles
 import pytest
 
 from weft.share.joinorder import (
+    FEW,
     Side,
+    best_order,
     by_size,
     choose_order,
     cost,
@@ -122,6 +124,13 @@ def test_random_streams_come_close_to_the_best() -> None:
     assert mean(first) == pytest.approx(1.17, abs=0.15)
     assert mean(average) == pytest.approx(2.52, abs=0.8)
     assert exact == pytest.approx(480, abs=120)
+
+
+def test_for_a_few_streams_the_best_and_for_many_the_best_candidate() -> None:
+    random = Random(3)
+    for count, same in ((2, exhaustive), (4, exhaustive), (FEW, exhaustive), (FEW + 1, choose_order)):
+        sides = (drawn(random) + drawn(random))[:count]
+        assert best_order(sides) == same(sides)
 
 
 def test_no_more_streams_than_can_be_tried() -> None:
