@@ -8,7 +8,7 @@ from weft.engine.relations.changing import Checking, PairingChanges
 from weft.engine.relations.counting import Comparing
 from weft.engine.relations.deduplicating import Deduplicating
 from weft.engine.relations.evaluate import Finisher
-from weft.engine.relations.grouping import GroupingAsOf
+from weft.engine.relations.grouping import GroupingAlways, GroupingAsOf
 from weft.engine.relations.leading import Choosing
 from weft.engine.relations.looking import Looking
 from weft.engine.relations.operator import Keeping, Making, Operator, Staying, Uniting
@@ -59,6 +59,8 @@ def operator(
             return Choosing(relation, finisher)
         case Grouped(source=AsOf()):
             return GroupingAsOf(relation, finisher)
+        case Grouped():
+            return GroupingAlways(relation, finisher)
         case Paired():
             return PairingChanges(relation, finisher)
         case Whether():
