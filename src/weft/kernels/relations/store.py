@@ -11,7 +11,7 @@ some in vain. Fewer classes are fewer look-ups: which lengths are kept together 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 import pyarrow as pa
@@ -80,16 +80,21 @@ class RowStore:
 
     def pairs(self, keys: Keys, begins: Ints, ends: Ints) -> Found:
         """The pairs of these rows with rows that have equal keys and live when they do, in no order."""
+        found = list(self.pieces(keys, begins, ends))
+        if len(found) == 1:
+            return found[0]
+        columns = ([getattr(each, name) for each in found] for name in ("rows", "refs", "begins", "ends"))
+        return Found(*(np.concatenate([NOTHING, *parts]) for parts in columns))
+
+    def pieces(self, keys: Keys, begins: Ints, ends: Ints) -> Iterator[Found]:
+        """The same, a piece after the other, for there may be very many where a key is frequent."""
         ids = self._index.lookup([whole(key) for key in keys], len(begins))
         rows = np.flatnonzero((ids >= 0) & (begins < ends))
         rows = rows[np.argsort(ids[rows])]
         since = np.maximum(begins[rows], self._before)  # some rows that have ended may still lie in a run
         probe = Probe(since, ids[rows], begins[rows], ends[rows], rows)
-        found = [each for lot in self._lots for each in lot.find(probe)] if len(rows) else []
-        if len(found) == 1:
-            return found[0]
-        columns = ([getattr(each, name) for each in found] for name in ("rows", "refs", "begins", "ends"))
-        return Found(*(np.concatenate([NOTHING, *parts]) for parts in columns))
+        for lot in self._lots if len(rows) else ():
+            yield from lot.find(probe)
 
     def take(self, refs: Ints, columns: Sequence[str] | None = None) -> pa.Table:
         """Columns of rows that are held; None: all."""

@@ -1,12 +1,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from unittest.mock import patch
 
 import numpy as np
 import pyarrow as pa
 from hypothesis import given
 from hypothesis import strategies as st
 
+from weft.kernels.relations import lots
 from weft.kernels.relations.store import RowStore
 from weft.kernels.relations.tables import NEVER, Lives
 
@@ -137,6 +139,20 @@ def test_keys_are_forgotten_with_their_rows() -> None:
     begins = np.array([99_995, 5])
     found = held.pairs([pa.array(begins)], begins, begins + 1)
     assert held.take(found.refs, ["n"]).column("n").to_pylist() == [99_995]
+
+
+def test_very_many_pairs_come_in_pieces() -> None:
+    held = filled(4, 1000, 5_000, ((5_000,),))
+    begins = np.full(500, 4_000)
+    key = pa.array(["key 3", "key 4"] * 250)
+    with patch.object(lots, "PIECE", 10_000):
+        pieces = list(held.pieces([key], begins, begins + 1))
+    together = held.pairs([key], begins, begins + 1)
+    assert len(pieces) > 20
+    assert max(map(len, pieces)) <= 10_000 + 571
+    pairs = {pair for each in pieces for pair in zip(each.rows.tolist(), each.refs.tolist())}
+    assert len(pairs) == sum(map(len, pieces)) == len(together) == 500 * 571
+    assert pairs == set(zip(together.rows.tolist(), together.refs.tolist()))
 
 
 def test_nothing_is_found_where_nothing_was_added() -> None:
