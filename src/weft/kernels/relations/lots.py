@@ -189,8 +189,9 @@ class Lot:
         runs = [run for run in self._runs if run.last_end > before]
         self._runs = [_without(run, before) if run.worn <= before else run for run in runs]
 
-    def keys_by_run(self) -> list[Ints]:
-        return [run.keys() for run in self._runs]
+    def rows_by_run(self) -> list[tuple[Ints, Ints, Ints, Ints]]:
+        """Keys, begins, ends and numbers of the rows of each run, the longest first."""
+        return [run.rows() for run in self._runs]
 
     def renumber(self, known: Ints) -> None:
         """Keys are from now on known by their places in `known`, which is ascending and has all of them."""

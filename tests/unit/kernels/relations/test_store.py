@@ -74,6 +74,8 @@ def test_pairs_are_all_rows_with_equal_keys_that_live_at_the_same_time(
         expected = [(n, row) for n, row in expected if row.end > max(before, row.begin)]
         expected = [(n, row) for n, row in expected if null_safe or None not in (row.key, row.other)[:count]]
         assert len(held) == len(expected)
+        if data.draw(st.booleans(), label="regroup"):
+            held.regroup(data.draw(CLASSES))
 
     lives = lives_of(probe)
     found = held.pairs(keys_of(probe, count), lives.begins, lives.ends)
