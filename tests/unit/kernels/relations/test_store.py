@@ -12,7 +12,7 @@ from weft.kernels.relations import lots
 from weft.kernels.relations.store import RowStore
 from weft.kernels.relations.tables import NEVER, Lives
 
-FAR = 1 << 58  # beside a key, too far for 64 bits
+FAR = 1 << 60  # beside a key, too far for 64 bits
 
 
 @dataclass(frozen=True)
@@ -91,6 +91,40 @@ def test_pairs_are_all_rows_with_equal_keys_that_live_at_the_same_time(
     by_number = dict(expected)
     assert held.begins(found.refs).tolist() == [by_number[n].begin for n in numbers]
     assert held.ends(found.refs).tolist() == [by_number[n].end for n in numbers]
+
+
+def test_lives_that_only_touch_do_not_meet() -> None:
+    for classes in ((), ((5,),), ((5, 7),)):
+        held = RowStore(0, classes)
+        held.add([], lives_of([_row(0, None, begin, 5) for begin in (10, 11, 12)]))
+        for begin, end, expected in (
+            (15, 16, [1, 2]),
+            (9, 10, []),
+            (9, 11, [0]),
+            (16, 99, [2]),
+            (17, 18, []),
+        ):
+            found = held.pairs([], np.array([begin]), np.array([end]))
+            assert sorted(found.refs.tolist()) == expected
+
+
+def test_a_late_row_does_not_meet_those_that_have_been_forgotten() -> None:
+    held = RowStore(0, ((50,),))
+    held.add([], lives_of([_row(0, None, begin, 50) for begin in range(100)]))
+    held.expire(60)
+    found = held.pairs([], np.array([5]), np.array([30]))
+    assert sorted(held.take(found.refs, ["n"]).column("n").to_pylist()) == list(range(11, 30))
+
+
+def test_begins_may_lie_further_apart_than_there_are_bits() -> None:
+    rows = [_row(key, None, begin, 5) for key in range(40) for begin in (-FAR, 0, 1, FAR)]
+    held = RowStore(1, ((5,),))
+    held.add(keys_of(rows, 1), lives_of(rows))
+    probe = [_row(key, None, begin, 1) for key in (0, 7, 39) for begin in (-FAR, -3, 3, 5, FAR + 4, FAR + 5)]
+    lives = lives_of(probe)
+    found = held.pairs(keys_of(probe, 1), lives.begins, lives.ends)
+    expected = [(at, n) for at, row in enumerate(probe) for n, mine in enumerate(rows) if meets(mine, row, 1)]
+    assert sorted(zip(found.rows.tolist(), found.refs.tolist())) == expected
 
 
 def filled(batches: int, rows: int, length: int, classes: tuple[tuple[int, ...], ...]) -> RowStore:
