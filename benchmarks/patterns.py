@@ -18,7 +18,7 @@ from random import Random
 import click
 
 from benchmarks.strategies.engines import ByPattern, Direct, NegativeTuples, Strategy
-from benchmarks.strategies.lives import Distinct, Join, Minus, Plan, Values, Window
+from benchmarks.strategies.lives import Distinct, Join, Minus, Plan, Values, Window, streams
 
 SOURCES, DESTINATIONS = 2000, 10  # of each source: about ten times as many pairs as sources
 PROTOCOLS = {"telnet": 0.17, "ftp": 0.05, "smtp": 0.4, "nntp": 0.38}
@@ -146,9 +146,11 @@ def lines(question: Question, lengths: Sequence[int], after: int) -> Iterator[st
     """All ways and plans of a question, by window."""
     yield f"{question.name}; thesis: {question.thesis}"
     for length in lengths:
-        rows = trace(3, length + after, seed=length)
+        plans = question.plans(length)
+        used = {stream for plan in plans.values() for stream in streams(plan)}
+        rows = [row for row in trace(3, length + after, seed=length) if row[0] in used]
         answers = set()
-        for place, plan in question.plans(length).items():
+        for place, plan in plans.items():
             for way in question.ways:
                 found = measure(way, plan, rows, length)
                 answers.add(found.answer)

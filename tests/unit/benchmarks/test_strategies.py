@@ -346,7 +346,7 @@ weak_plans = st.recursive(
     some_window,
     lambda below: st.one_of(
         st.builds(Join, below, below),
-        st.builds(Distinct, below, st.sampled_from([(0,), (0, 1)])),
+        st.builds(Distinct, below, st.sampled_from([(0, 0), (0, 1)])),
     ),
     max_leaves=3,
 )
