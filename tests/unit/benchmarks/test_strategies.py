@@ -58,6 +58,7 @@ def named(answers: list[Counter[tuple[object, ...]]]) -> list[str]:
 def every_way(plan: Plan) -> list[Strategy]:
     ways: list[Strategy] = [
         NegativeTuples(plan),
+        NegativeTuples(plan, buckets=2),
         ByPattern(plan),
         ByPattern(plan, 3),
         ByPattern(plan, often=True),
