@@ -5,7 +5,7 @@ from unittest.mock import patch
 
 import numpy as np
 import pyarrow as pa
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from weft.kernels.relations import lots
@@ -27,10 +27,10 @@ def _row(key: int | None, other: str | None, begin: int, length: int) -> Row:
     return Row(key, other, begin, NEVER if length == NEVER else begin + length)
 
 
-KEYS = st.none() | st.integers(0, 2)
-OTHERS = st.sampled_from(["x", "y", None])
-BEGINS = st.integers(-3, 12) | st.sampled_from([FAR, FAR + 1, -FAR])
-LENGTHS = st.sampled_from([3, 5, 8, NEVER]) | st.integers(0, 10)
+KEYS = st.sampled_from([1, 2, None])
+OTHERS = st.sampled_from(["x", None])
+BEGINS = st.integers(-1, 9) | st.sampled_from([FAR, FAR + 1, -FAR])
+LENGTHS = st.sampled_from([3, 5, 8]) | st.sampled_from([0, 1, 4, NEVER])
 ROWS = st.lists(st.builds(_row, KEYS, OTHERS, BEGINS, LENGTHS), max_size=12)
 CLASSES = st.sampled_from([(), ((3,), (5,), (8,)), ((3, 5, 8),), ((5, 8), (3, NEVER)), ((NEVER,),)])
 
@@ -53,7 +53,8 @@ def meets(held: Row, row: Row, count: int) -> bool:
     return mine == theirs and max(held.begin, row.begin) < min(held.end, row.end)
 
 
-@given(st.lists(st.tuples(ROWS, st.none() | st.integers(0, 14)), max_size=6), ROWS, CLASSES, st.data())
+@settings(max_examples=300)
+@given(st.lists(st.tuples(ROWS, st.none() | st.integers(0, 9)), max_size=6), ROWS, CLASSES, st.data())
 def test_pairs_are_all_rows_with_equal_keys_that_live_at_the_same_time(
     steps: list[tuple[list[Row], int | None]],
     probe: list[Row],
