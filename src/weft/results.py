@@ -21,7 +21,7 @@ from weft.engine.sinkoptions import FORMATS, FileOptions, file_options
 from weft.errors import RunError, nearest
 from weft.kernels.arrow import arrow_type
 from weft.lang.parse import parse_program
-from weft.lang.statements import CreateQuery, Sink
+from weft.lang.statements import CreateQuery, CreateRelation, Sink
 from weft.log.catalog import Catalog, QueryVersion
 from weft.log.durable import entries, find_record
 from weft.log.home import Home, file_name
@@ -96,7 +96,7 @@ def _dataset(home: AnyPath, query: QueryVersion) -> Dataset:
 
 def _sink(text: str) -> Sink | None:
     (statement,) = parse_program(text)
-    assert isinstance(statement, CreateQuery)
+    assert isinstance(statement, CreateQuery | CreateRelation)
     return statement.sink
 
 

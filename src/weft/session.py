@@ -39,12 +39,12 @@ from weft.log.paths import AnyPath, locate
 from weft.optimize.pipeline import optimize_program
 from weft.plan.bind import NOTHING, bind_program
 from weft.plan.nodes import Program
+from weft.plan.tree import schema
 from weft.share.build import build
 from weft.share.explain import Explanation, explain_program
 from weft.share.model.forecast import Basis
 from weft.share.model.load import Loads, checked
 from weft.share.nodes import SharedPlan
-from weft.share.parts import parts
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -301,7 +301,7 @@ class Session:
         from weft import results  # noqa: PLC0415  Arrow is not needed before
 
         queries = (query for query in self.program.queries if query.name.lower() == name.lower())
-        columns = {item.name: item.type for query in queries for item in parts(query).items}
+        columns = {one.name: one.type for query in queries for one in schema(query.plan)}
         return results.all_answers(results.find(self.home, name, version), columns)
 
     def results(self, name: str, version: int | None = None) -> DataFrame:

@@ -49,7 +49,10 @@ class Step:
         records = runtime.records_upto(self._intent["positions"])
         with runtime.meter.during(Level.FOLD):
             self._fold(records)
-        made = self._answer({name: Reach(*pair) for name, pair in self._intent["reach"].items()})
+        reach = {name: Reach(*pair) for name, pair in self._intent["reach"].items()}
+        made = self._answer(reach)
+        with runtime.meter.during(Level.FINAL):
+            self._relate(reach)
         failing = self._failing(records, made)
         with runtime.meter.during(Level.OUTPUT):
             self._commit(made.without(failing), failing)
@@ -93,6 +96,17 @@ class Step:
         for name, state in states.items():
             state.reach = reach[name]
         return made
+
+    def _relate(self, reach: Mapping[str, Reach]) -> None:
+        """What is new of relations, and what went wrong with them."""
+        relations = self._runtime.relations
+        answers = relations.answer(reach, self._runtime.folded)
+        self._late.update(relations.late())
+        self._outcome.add_related(
+            {name: table.num_rows for name, table in answers.items()}, relations.failed()
+        )
+        for name, table in answers.items():
+            self._append(self._keys[name], table)
 
     def _failing(self, records: Records, made: Answers) -> dict[str, str]:
         """The queries that stop with this step, and why."""

@@ -15,6 +15,7 @@ from weft.share.nodes import StreamPlan
 from weft.times import Instant
 
 STANDING = "standing:"  # begins the names of tables with the rows of standing filters
+INTAKE = ""  # the name, among those of standing filters, of the rows that relations are made of
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 import pyarrow as pa
 
 from weft.engine import letters
-from weft.engine.batch import STANDING
+from weft.engine.batch import INTAKE, STANDING
 from weft.engine.buckets import CELLS
 from weft.engine.errands import load_cells
 from weft.log.ingest import IngestLog, IngestRecord
@@ -41,10 +41,18 @@ class Fresh:
         `keys` are those of the queries that the batch was ingested for.
         """
         for name in record.meta["standing"]:
+            if name == INTAKE:
+                continue
             yield keys[name], self.load(stream, record, f"{STANDING}{name}")
         if "dead" in record.tables:
             for name, rows in letters.by_query(self.load(stream, record, "dead"), stream).items():
                 yield f"{letters.DEAD}{keys.get(name, name)}", rows
+
+    def rows(self, stream: str, record: IngestRecord) -> pa.Table | None:
+        """The rows of a batch that relations are made of; None if it has none."""
+        if INTAKE not in record.meta["standing"]:
+            return None
+        return self.load(stream, record, f"{STANDING}{INTAKE}")
 
     def load(self, stream: str, record: IngestRecord, name: str) -> pa.Table:
         """One table of a batch."""

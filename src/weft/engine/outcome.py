@@ -38,6 +38,10 @@ class Outcome:
         """Count the rows of standing filters, by version."""
         self.tally.add({"answers": dict(rows)})
 
+    def add_related(self, answers: Mapping[str, int], failed: Mapping[str, int]) -> None:
+        """Count what is told of relations, and the rows on which one of their expressions failed."""
+        self.tally.add({"answers": self._by_key(answers), "dead": self._by_key(failed)})
+
     def add_answers(self, made: Answers, late: Mapping[str, int]) -> None:
         self.tally.add({"dead": self._by_key({name: rows.num_rows for name, rows in made.failed.items()})})
         self.tally.add({"answers": self._by_key(made.count())})

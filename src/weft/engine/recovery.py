@@ -21,6 +21,7 @@ from weft.engine.windows import Reach
 from weft.log.bundle import Bundle
 from weft.log.durable import damaged
 from weft.log.snapshots import Snapshot
+from weft.times import BEGINNING
 
 if TYPE_CHECKING:
     from weft.engine.runtime import Runtime
@@ -36,6 +37,7 @@ def save(runtime: Runtime) -> None:
         tables |= own
         written += others
         feeds += _described(stream, state, runtime.buckets)
+    tables |= runtime.relations.save()
     meta = {
         "step": runtime.step_number,
         "epoch": runtime.epoch,
@@ -52,7 +54,16 @@ def save(runtime: Runtime) -> None:
     horizon = runtime.snapshots.horizon() or {}
     for stream, position in horizon.get("positions", {}).items():
         if stream in runtime.logs:
-            runtime.logs[stream].expire(position)
+            runtime.logs[stream].expire(min(position, _before_needed(runtime, stream, horizon)))
+
+
+def _before_needed(runtime: Runtime, stream: str, horizon: Mapping[str, Any]) -> int:
+    """The last batch before all that hold a row which relations would need, were the snapshot read now."""
+    reach = {name: Reach(*pair) for name, pair in horizon["reach"].items()}
+    since = runtime.relations.needed_from(stream, reach)
+    records = runtime.logs[stream].records() if since is not None else []
+    needed = [one.number for one in records if (one.meta["max_time"] or BEGINNING) >= (since or BEGINNING)]
+    return min(needed, default=runtime.logs[stream].next) - 1
 
 
 def _described(stream: str, state: StreamState | Bucketed, buckets: int) -> list[dict[str, Any]]:
@@ -118,6 +129,7 @@ def restore(runtime: Runtime, snapshot: Snapshot | None) -> None:
         runtime.tally.add(record.meta["counts"])
         _set_reach(runtime, record.meta["reach"])
         _fold(runtime, record.meta["positions"])
+        _tell_silently(runtime, record.meta["reach"])
         runtime.step_number = record.number
         _take_out(runtime, record.meta["stopped"])
     for state in runtime.states.values():
@@ -143,6 +155,29 @@ def _load(runtime: Runtime, meta: Mapping[str, Any], snapshot: Snapshot) -> None
     runtime.tally = Tally(meta["tally"])
     _set_reach(runtime, meta["reach"])
     load_states(runtime, snapshot)
+    _refill(runtime, meta, snapshot)
+
+
+def _refill(runtime: Runtime, meta: Mapping[str, Any], snapshot: Snapshot) -> None:
+    """Bring relations to where they were: their rows lie in the log, and what they told was told."""
+    if not runtime.relations:
+        return
+    reach = {name: Reach(*pair) for name, pair in meta["reach"].items()}
+    known = set(snapshot.data.tables)
+    runtime.relations.restore(lambda name: snapshot.table(name) if name in known else None, reach)
+    for stream, position in meta["positions"].items():
+        records = runtime.logs[stream].records() if stream in runtime.logs else []
+        for record in (one for one in records if one.number <= position):
+            rows = runtime.fresh.rows(stream, record)
+            if rows is not None:
+                runtime.relations.fold(stream, rows)
+    _tell_silently(runtime, meta["reach"])
+
+
+def _tell_silently(runtime: Runtime, reach: Mapping[str, list[int]]) -> None:
+    runtime.relations.answer({name: Reach(*pair) for name, pair in reach.items()}, runtime.folded)
+    runtime.relations.late()
+    runtime.relations.failed()
 
 
 def load_states(runtime: Runtime, snapshot: Snapshot) -> None:

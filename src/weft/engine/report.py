@@ -13,7 +13,8 @@ from weft.engine.runtime import Runtime
 from weft.engine.status import QueryStatus, Status, StreamStatus
 from weft.engine.windows import needed_from
 from weft.log.catalog import QueryVersion
-from weft.share.nodes import Tap
+from weft.plan.relationtree import streams
+from weft.share.nodes import Tap, Woven
 from weft.share.show import show_window
 from weft.times import BEGINNING, Instant, show_duration, show_instant
 
@@ -41,6 +42,9 @@ def _report(runtime: Runtime, sinks: Mapping[str, SinkStatus], pace: Mapping[str
     running = runtime.running
     queries = [_tap_status(runtime, running[tap.query.name], stream, tap, sinks) for stream, tap in taps]
     queries += [_standing_status(runtime, running[name], stream, sinks) for name, stream in standing.items()]
+    queries += [
+        _related_status(runtime, running[each.query.name], each, sinks) for each in runtime.plan.related
+    ]
     queries += [_failed_status(runtime, name, reason) for name, reason in failures(runtime.catalog).items()]
     saving = runtime.plan.saving
     return Status(
@@ -107,6 +111,20 @@ def _standing_status(
         next_end=None,
         waits_for=f"rows of {stream} that it wants",
         **_common(runtime, version, stream, sink, sinks),
+    )
+
+
+def _related_status(
+    runtime: Runtime, version: QueryVersion, woven: Woven, sinks: Mapping[str, SinkStatus]
+) -> QueryStatus:
+    read = streams(woven.relation)
+    sink = woven.query.sink.format if woven.query.sink else "store"
+    behind = min(read, key=lambda name: _watermark(runtime, name) or BEGINNING, default="")
+    return QueryStatus(
+        window="as of each instant",
+        next_end=None,
+        waits_for=f"rows of {behind}",
+        **_common(runtime, version, ", ".join(read), sink, sinks),
     )
 
 

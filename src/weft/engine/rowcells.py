@@ -5,8 +5,7 @@ from __future__ import annotations
 import pyarrow as pa
 
 from weft.kernels.rowcells import Lift, Recipe, Root, cells
-from weft.share.nodes import Partial, Standing, StreamPlan
-from weft.share.parts import parts
+from weft.share.nodes import Intake, Partial, Standing, StreamPlan
 from weft.share.rowcolumns import RowColumns, row_columns
 from weft.times import Instant
 
@@ -42,14 +41,13 @@ def _lift(name: str, partial: Partial, columns: RowColumns) -> Lift:
 def row_standing(rows: pa.Table, plan: StreamPlan) -> dict[str, pa.Table]:
     """The rows of each standing filter that wants some, under the names its query gave the columns."""
     found = {}
-    for at, filter_ in enumerate(plan.standing):
+    for at, filter_ in enumerate(plan.passing):
         mine = rows.filter(rows.column(f"q{at}"))
         if mine.num_rows:
-            found[filter_.query.name] = standing_table(mine, at, filter_)
+            found[filter_.name] = standing_table(mine, at, filter_)
     return found
 
 
-def standing_table(rows: pa.Table, at: int, filter_: Standing) -> pa.Table:
+def standing_table(rows: pa.Table, at: int, filter_: Standing | Intake) -> pa.Table:
     """The columns `s<at>_<i>` of the rows, as the query named them."""
-    names = [item.name for item in parts(filter_.query).items]
-    return pa.table({name: rows.column(f"s{at}_{i}") for i, name in enumerate(names)})
+    return pa.table({item.name: rows.column(f"s{at}_{i}") for i, item in enumerate(filter_.items)})

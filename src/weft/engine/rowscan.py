@@ -20,8 +20,7 @@ from weft.engine.ingest import AHEAD, CELL, NO_TIME, UNWANTED
 from weft.kernels.arrow import array_of, whole
 from weft.kernels.expressions import Compiled, compile
 from weft.lang.statements import Expr
-from weft.plan.nodes import Project
-from weft.share.nodes import Edges, Standing, StreamPlan
+from weft.share.nodes import Edges, StreamPlan
 from weft.share.parts import conjuncts
 from weft.share.rowcolumns import row_columns
 from weft.times import Instant
@@ -171,9 +170,9 @@ def compile_scan(plan: StreamPlan) -> RowScan:
         standing=tuple(
             Filtered(
                 None if one.where is None else made(one.where.sql),
-                tuple(made(item.sql) for item in _items(one)),
+                tuple(made(item.expr.sql) for item in one.items),
             )
-            for one in plan.standing
+            for one in plan.passing
         ),
     )
 
@@ -186,18 +185,12 @@ def _expressions(plan: StreamPlan) -> Iterator[Expr]:
         for partial in feed.partials:
             yield from (part for part in (partial.arg, partial.by, partial.where) if part is not None)
     yield from (guard.fails for guard in plan.guards)
-    for standing in plan.standing:
-        yield from _items(standing)
-        if standing.where is not None:
-            yield standing.where
+    for passing in plan.passing:
+        yield from (item.expr for item in passing.items)
+        if passing.where is not None:
+            yield passing.where
     if plan.wanted is not None:
         yield plan.wanted
-
-
-def _items(standing: Standing) -> list[Expr]:
-    project = standing.query.plan
-    assert isinstance(project, Project)
-    return [item.expr for item in project.items]
 
 
 def _run(expression: Compiled, columns: dict[str, pa.Array], needed: Bools | None = None) -> pa.Array:

@@ -25,6 +25,7 @@ from weft.engine.fresh import Fresh
 from weft.engine.held import Held, first_bound
 from weft.engine.meter import Meter
 from weft.engine.recovery import find, load_states, restore, save, was_in_buckets
+from weft.engine.relations.state import Relations
 from weft.engine.shape import Done, Job
 from weft.engine.step import StreamState
 from weft.engine.tally import Tally
@@ -35,7 +36,8 @@ from weft.log.catalog import Catalog, QueryVersion
 from weft.log.home import Home
 from weft.log.ingest import IngestLog, IngestRecord
 from weft.log.snapshots import Snapshots
-from weft.plan.nodes import Program, Query
+from weft.plan.nodes import Program, Query, Related
+from weft.plan.relationtree import streams
 from weft.share.build import Planner, build
 from weft.share.nodes import SharedPlan, StreamPlan
 from weft.share.parts import parts
@@ -73,6 +75,7 @@ class Runtime:
         self.folded: dict[str, Instant] = {}  # the greatest event time of what is folded, by stream
         self.first: dict[str, Instant] = {}  # the least
         self.tally, self.step_number = Tally(), -1
+        self.relations = Relations(finisher)
         self.dead: set[str] = set()
         self._failure: BaseException | None = None
         self.step_seconds = self.latency = 0.0
@@ -163,6 +166,9 @@ class Runtime:
 
         `there` is what streams hold, as far as it was asked for.
         """
+        if isinstance(query.plan, Related):
+            times = [self.latest.get(name, BEGINNING) for name in streams(query.plan.relation)]
+            return max(times) if max(times) > BEGINNING else None
         name = parts(query).stream
         latest = self.latest.get(name, BEGINNING)
         if latest == BEGINNING or name not in self.states:
@@ -190,9 +196,12 @@ class Runtime:
             else:
                 self.states[name] = self._new_state(stream, floors)
                 self.states[name].reach = self.reached.get(name, Reach())
+        self.relations.adopt(plan, program.streams, floors)
         gone = set(self.states) - {stream.stream.name for stream in plan.streams}
         for name in gone:
-            self.states[name].adopt(replace(self.states[name].plan, taps=(), feeds=(), standing=()), {})
+            self.states[name].adopt(
+                replace(self.states[name].plan, taps=(), feeds=(), standing=(), intake=None), {}
+            )
 
     def _new_state(self, plan: StreamPlan, floors: Mapping[str, Instant]) -> StreamState | Bucketed:
         if self.crew is None:
@@ -240,10 +249,14 @@ class Runtime:
 
     # -- ingest
 
-    def watermark(self, stream: str) -> Instant | None:
-        """The watermark after all batches taken in so far."""
-        latest = self.latest.get(stream, BEGINNING)
-        return None if latest == BEGINNING else latest - self.program.stream(stream).statement.delay
+    def watermark(self, *streams: str) -> Instant | None:
+        """The watermark after all batches taken in so far: the least of these streams."""
+        found = [
+            self.latest.get(one, BEGINNING) - self.program.stream(one).statement.delay
+            for one in streams
+            if self.latest.get(one, BEGINNING) > BEGINNING
+        ]
+        return min(found) if len(found) == len(streams) else None
 
     def latest_times(self) -> dict[str, Instant]:
         """The greatest event time taken in so far, by stream."""
@@ -310,7 +323,9 @@ class Runtime:
             state = self.states.get(stream)
             if state is None or watermark <= state.reach.watermark:
                 return False
-            return state.closes(Reach(watermark, state.reach.drained), self.first.get(stream))
+            reach = Reach(watermark, state.reach.drained)
+            all_ = {name: each.reach for name, each in self.states.items()} | {stream: reach}
+            return state.closes(reach, self.first.get(stream)) or self.relations.waits(all_)
 
     def _run_whole(self, step: int, intent: Mapping[str, Any]) -> None:
         """A step that fails half-way leaves a state that is not what the log says: no other may follow it."""
@@ -347,8 +362,8 @@ class Runtime:
 
     def measure(self) -> None:
         """Even looking at the cells may change how they are held, so whoever reports is told, not shown."""
-        self.cells = sum(state.cells for state in self.states.values())
-        self.state_bytes = sum(state.nbytes for state in self.states.values())
+        self.cells = sum(state.cells for state in self.states.values()) + self.relations.rows
+        self.state_bytes = sum(state.nbytes for state in self.states.values()) + self.relations.nbytes
 
     def records_upto(self, positions: Mapping[str, int]) -> list[tuple[str, IngestRecord]]:
         """The batches not yet folded, up to and including these, each with its stream."""
@@ -366,6 +381,8 @@ class Runtime:
         self.folded[stream] = max(self.folded.get(stream, BEGINNING), latest)
         if (first := record.meta["min_time"]) is not None:
             self.first[stream] = min(self.first.get(stream, first), first)
+        if self.relations and (rows := self.fresh.rows(stream, record)) is not None:
+            self.relations.fold(stream, rows)
         if stream not in self.states:
             return {}
         return self.states[stream].take_in(record, lambda: self.fresh.cells(stream, record))

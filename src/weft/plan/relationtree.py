@@ -101,9 +101,15 @@ def columns(relation: Relation) -> tuple[Column, ...]:
             made += (*(Column(call.name, call.type) for call in aggregations),)
             return (WINDOW if isinstance(relation.source, AsOf) else ()) + made
         case Emitted(source=source, emission=emission):
-            return _TOLD[emission] + columns(source)
+            below_ = columns(source)
+            return below_ if is_windowed(source) else _TOLD[emission] + below_
         case _:
             assert_never(relation)
+
+
+def is_windowed(relation: Relation) -> bool:
+    """Do its rows say of which window they are?"""
+    return columns(relation)[:2] == WINDOW and any(isinstance(node, AsOf) for node in walk(relation))
 
 
 def streams(relation: Relation) -> tuple[str, ...]:

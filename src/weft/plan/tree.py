@@ -10,7 +10,7 @@ from typing import assert_never
 from weft.lang.statements import WindowSpec
 from weft.plan import relationtree
 from weft.plan.groupsets import grouping_columns
-from weft.plan.nodes import Aggregate, Column, Filter, Plan, Project, Related, Scan, Top, Window
+from weft.plan.nodes import Aggregate, Column, Filter, Plan, Project, Query, Related, Scan, Top, Window
 
 
 def children(plan: Plan) -> tuple[Plan, ...]:
@@ -72,6 +72,13 @@ def schema(plan: Plan) -> tuple[Column, ...]:
             return relationtree.columns(relation)
         case _:
             assert_never(plan)
+
+
+def streams_of(query: Query) -> tuple[str, ...]:
+    """The streams that a query reads, each once, in order."""
+    if isinstance(query.plan, Related):
+        return relationtree.streams(query.plan.relation)
+    return tuple(node.stream for node in walk(query.plan) if isinstance(node, Scan))
 
 
 def fingerprint(plan: Plan) -> str:

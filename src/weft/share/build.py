@@ -8,12 +8,13 @@ What was decided is in the plan as values, for `explain`.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from weft.plan.nodes import Program, Query, Stream
+from weft.plan.nodes import Program, Query, Related, Stream
+from weft.share.intakes import gathered, woven
 from weft.share.loom import Loom
 from weft.share.members import Taken, take
-from weft.share.nodes import Saving, SharedPlan, StreamPlan, Tap
+from weft.share.nodes import Guard, Saving, SharedPlan, StreamPlan, Tap, Woven
 from weft.share.parts import parts
 from weft.share.predicates import Hidden
 from weft.share.slicing import overlap
@@ -36,6 +37,7 @@ class Planner:
     def __init__(self) -> None:
         self._looms: dict[str, Loom] = {}
         self._taken: dict[str, Taken] = {}
+        self._related: dict[str, tuple[Woven, dict[str, Guard]]] = {}
         self._saved: dict[str, _Apart] = {}
         self._total = _Apart()
         self._gone = 0  # queries, since all was woven
@@ -45,7 +47,9 @@ class Planner:
 
         `anew`: nothing is left in it of what only queries needed that are gone.
         """
-        now = {query.name: query for query in program.queries}
+        self._relate(program)
+        single = [query for query in program.queries if not isinstance(query.plan, Related)]
+        now = {query.name: query for query in single}
         gone = [name for name, taken in self._taken.items() if now.get(name) is not taken.query]
         for name in gone:
             self._drop(name)
@@ -54,12 +58,22 @@ class Planner:
             self._unravel(streams)
         for stream in program.streams:
             self._looms.setdefault(stream.name, Loom(stream))
-        self._add([query for query in program.queries if query.name not in self._taken], hidden or {})
+        self._add([query for query in single if query.name not in self._taken], hidden or {})
         return self._shared()
 
     def hidden(self) -> dict[str, tuple[str, ...]]:
         """By which keys each query picks its groups."""
         return {name: keys for loom in self._looms.values() for name, keys in loom.hidden.items()}
+
+    def _relate(self, program: Program) -> None:
+        """Take in the queries over several sources; those that stay are known already."""
+        before, self._related = self._related, {}
+        for query in program.queries:
+            if isinstance(query.plan, Related):
+                known = before.get(query.name)
+                if known is None or known[0].query is not query:
+                    known = woven(query, program.streams)
+                self._related[query.name] = known
 
     def _add(self, queries: Sequence[Query], hidden: Hidden) -> None:
         new: dict[str, list[Taken]] = {}
@@ -96,20 +110,36 @@ class Planner:
         self._looms, self._gone = looms, 0
 
     def _shared(self) -> SharedPlan:
-        plans = tuple(plan for loom in self._looms.values() if _is_read(plan := loom.plan()))
+        plans = tuple(plan for loom in self._looms.values() if _is_read(plan := self._plan_of(loom)))
         for plan in plans:
             for tap in plan.taps:
                 if tap.query.name not in self._saved:
                     mine = self._saved[tap.query.name] = _Apart.of(tap)
                     self._total = self._total.plus(mine)
+        related = tuple(each for each, _ in self._related.values())
         saving = Saving(
-            queries=sum(len(plan.taps) + len(plan.standing) for plan in plans),
+            queries=sum(len(plan.taps) + len(plan.standing) for plan in plans) + len(related),
             partials_apart=self._total.partials,
             partials_shared=sum(len(plan.feeds[root].partials) for plan in plans for root in plan.roots),
             row_updates_apart=float(self._total.updates),
             row_updates_shared=float(sum(len(plan.roots) for plan in plans)),
         )
-        return SharedPlan(plans, saving)
+        return SharedPlan(plans, saving, related)
+
+    def _plan_of(self, loom: Loom) -> StreamPlan:
+        """The plan of a stream, with the rows that relations want of it."""
+        plan, name = loom.plan(), loom.stream.name
+        guards = [guards[name] for _, guards in self._related.values() if name in guards]
+        wanted = gathered(loom.stream, [each for each, _ in self._related.values()], guards)
+        if wanted is None:
+            return plan
+        read = {*plan.columns, *wanted.columns()}
+        return replace(
+            plan,
+            intake=wanted.intake,
+            guards=(*plan.guards, *wanted.guards),
+            columns=tuple(column.name for column in loom.stream.columns if column.name in read),
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,4 +167,4 @@ def _other(loom: Loom, streams: dict[str, Stream]) -> bool:
 
 
 def _is_read(plan: StreamPlan) -> bool:
-    return bool(plan.taps or plan.standing)
+    return bool(plan.taps or plan.passing)

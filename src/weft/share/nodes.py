@@ -14,7 +14,8 @@ from enum import StrEnum
 
 from weft.kernels.picks import Choice, Pick
 from weft.lang.statements import Expr, WindowSpec
-from weft.plan.nodes import Query, Stream
+from weft.plan.nodes import Named, Project, Query, Stream
+from weft.plan.relations import Relation
 from weft.times import SECOND, Duration
 
 
@@ -157,6 +158,27 @@ class Standing:
     query: Query
     where: Expr | None
 
+    @property
+    def name(self) -> str:
+        return self.query.name
+
+    @property
+    def items(self) -> tuple[Named, ...]:
+        assert isinstance(self.query.plan, Project)
+        return self.query.plan.items
+
+
+@dataclass(frozen=True, slots=True)
+class Intake:
+    """The rows that relations are made of, those for which `where` holds, with the batch that brings them.
+
+    Its columns are named by what they are computed from, so that a later plan finds them in older batches.
+    """
+
+    where: Expr | None
+    items: tuple[Named, ...]
+    name: str = ""  # no query has this name
+
 
 @dataclass(frozen=True, slots=True)
 class Guard:
@@ -184,10 +206,24 @@ class StreamPlan:
     wanted: Expr | None  # rows some aggregate query wants; None: all
     columns: tuple[str, ...]  # the source columns that any query needs, in declared order
     longest: Duration  # how far back the state must reach
+    intake: Intake | None = None  # None: no relation is made of its rows
+
+    @property
+    def passing(self) -> tuple[Standing | Intake, ...]:
+        """Whatever asks for single rows."""
+        return (*self.standing, *([self.intake] if self.intake is not None else []))
 
     @property
     def roots(self) -> tuple[int, ...]:
         return tuple(i for i, feed in enumerate(self.feeds) if feed.parent is None)
+
+
+@dataclass(frozen=True, slots=True)
+class Woven:
+    """A query over several sources: its relation, none of whose expressions over single rows can fail."""
+
+    query: Query
+    relation: Relation
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,6 +241,7 @@ class Saving:
 class SharedPlan:
     streams: tuple[StreamPlan, ...]
     saving: Saving = field(default=Saving(0, 0, 0, 0.0, 0.0))
+    related: tuple[Woven, ...] = ()
 
     def stream(self, name: str) -> StreamPlan:
         return next(plan for plan in self.streams if plan.stream.name == name)

@@ -23,13 +23,13 @@ from weft.engine.runtime import Runtime
 from weft.engine.sinkoptions import FORMATS
 from weft.errors import QueryError, RunError, WeftError
 from weft.lang.parse import parse_program
-from weft.lang.statements import CreateQuery, Sink
+from weft.lang.statements import CreateQuery, CreateRelation, Sink
 from weft.log.catalog import Catalog, QueryVersion
 from weft.log.durable import entries, find_record
 from weft.log.home import Home, file_name
 from weft.log.paths import AnyPath, locate
 from weft.plan.nodes import Program
-from weft.share.parts import parts
+from weft.plan.tree import streams_of
 from weft.spark.sinks import spark_writer
 from weft.times import Instant
 
@@ -55,7 +55,7 @@ class Outlets:
         queries = {query.name: query for query in self.runtime.program.queries} if new else {}
         for version in new:
             query = queries[version.name]
-            watermark = partial(self.runtime.watermark, parts(query).stream)
+            watermark = partial(self.runtime.watermark, *streams_of(query))
             self._register(version.key, self._sink(version, query.statement, watermark))
 
     def _open_ended(self) -> None:
@@ -64,7 +64,7 @@ class Outlets:
         for version in self.runtime.catalog.all_versions():
             if version.dropped is not None and version.key in last:
                 (statement,) = parse_program(version.text)
-                assert isinstance(statement, CreateQuery)
+                assert isinstance(statement, CreateQuery | CreateRelation)
                 with suppress(WeftError):  # what it wrote to may be gone, or another's, by now
                     self._register(version.key, self._sink(version, statement), until=last[version.key])
 
@@ -90,7 +90,7 @@ class Outlets:
     def _sink(
         self,
         version: QueryVersion,
-        query: CreateQuery,
+        query: CreateQuery | CreateRelation,
         watermark: Callable[[], Instant | None] = lambda: None,
     ) -> FileSink | Write:
         sink = query.sink

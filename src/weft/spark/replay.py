@@ -16,7 +16,7 @@ from weft.kernels.arrow import arrow_type
 from weft.lang.parse import parse_program
 from weft.log.home import Home
 from weft.plan.nodes import Stream
-from weft.share.parts import parts
+from weft.plan.tree import schema
 from weft.spark.finish import finish
 from weft.spark.frames import frame
 from weft.spark.ingest import Ingest
@@ -87,7 +87,7 @@ class Replay:
 
     def _nothing(self, name: str) -> pa.Table:
         query = next(query for query in self._bound.queries if query.name == name)
-        return pa.table({item.name: pa.array([], arrow_type(item.type)) for item in parts(query).items})
+        return pa.table({one.name: pa.array([], arrow_type(one.type)) for one in schema(query.plan)})
 
 
 def _columns(stream: Stream) -> list[str]:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from weft.plan.nodes import Project
-from weft.share.nodes import Standing, StreamPlan
+from weft.share.nodes import Intake, Standing, StreamPlan
 from weft.share.rowcolumns import RowColumns, Value, row_columns
 from weft.spark.sql import (
     AHEAD,
@@ -47,7 +46,7 @@ def rows_sql(plan: StreamPlan, source: str, corrupt: bool, now: int | None) -> s
     made += [f"_weft_w{at} AS w{at}" for at in range(len(columns.wheres))]
     made += [f"{_value(value, columns)} AS v{at}" for at, value in enumerate(columns.values)]
     made += [f"({IS_VALID} AND ({guard.fails.sql})) AS e{at}" for at, guard in enumerate(plan.guards)]
-    for at, standing in enumerate(plan.standing):
+    for at, standing in enumerate(plan.passing):
         wants = _wants(standing)
         made.append(f"({wants}) AS q{at}")
         made += [f"CASE WHEN {wants} THEN {item} END AS s{at}_{i}" for i, item in enumerate(_items(standing))]
@@ -98,22 +97,20 @@ def _finding(query: str | None, reason: str) -> str:
 
 def standing_sql(plan: StreamPlan, source: str, corrupt: bool, now: int | None) -> str:
     """For every row of `source` and standing filter that wants it: the filter's number and columns."""
-    wants = ", ".join(f"CASE WHEN {_wants(s)} THEN {at} END" for at, s in enumerate(plan.standing))
+    wants = ", ".join(f"CASE WHEN {_wants(s)} THEN {at} END" for at, s in enumerate(plan.passing))
     placed = place(plan, source, corrupt, now)
     inner = f"SELECT *, explode(array_compact(array({wants}))) AS _weft_q FROM ({placed})"
     columns = [
         f"CASE WHEN _weft_q = {at} THEN {item} END AS s{at}_{i}"
-        for at, standing in enumerate(plan.standing)
+        for at, standing in enumerate(plan.passing)
         for i, item in enumerate(_items(standing))
     ]
     return at_time(now, f"SELECT _weft_q AS q, {', '.join(columns)} FROM ({inner})")
 
 
-def _wants(standing: Standing) -> str:
+def _wants(standing: Standing | Intake) -> str:
     return IS_VALID if standing.where is None else f"{IS_VALID} AND ({standing.where.sql})"
 
 
-def _items(standing: Standing) -> list[str]:
-    plan = standing.query.plan
-    assert isinstance(plan, Project)
-    return [item.expr.sql for item in plan.items]
+def _items(standing: Standing | Intake) -> list[str]:
+    return [item.expr.sql for item in standing.items]

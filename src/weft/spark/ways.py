@@ -143,12 +143,12 @@ class Ways:
 
     def _many_rows(self, given: Given) -> Made:
         plan = given.plan
-        twice = bool(plan.standing and plan.taps)  # two jobs over one batch: read the source once
+        twice = bool(plan.passing and plan.taps)  # two jobs over one batch: read the source once
         if twice:
             given = replace(given, rows=given.rows.persist())
         try:
             table = self._aggregated(given)
-            filtered = standing(given.rows, plan, given.now) if plan.standing else None
+            filtered = standing(given.rows, plan, given.now) if plan.passing else None
             apart = {} if filtered is None else _by_query(collect(filtered), plan)
             return Made(table, apart, dead=_dead(given, table))
         finally:
@@ -208,8 +208,8 @@ def total(table: pa.Table, name: str) -> int:
 def _by_query(rows: pa.Table, plan: StreamPlan) -> dict[str, pa.Table]:
     """The rows of all standing filters, apart, under the names their queries gave the columns."""
     found = {}
-    for at, filter_ in enumerate(plan.standing):
+    for at, filter_ in enumerate(plan.passing):
         mine = rows.filter(pc.equal(rows.column("q"), at))
         if mine.num_rows:
-            found[filter_.query.name] = standing_table(mine, at, filter_)
+            found[filter_.name] = standing_table(mine, at, filter_)
     return found

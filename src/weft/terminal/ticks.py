@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from weft.engine.status import Status
+from weft.lang.statements import CreateQuery
 from weft.log.paths import AnyPath
 from weft.plan.nodes import Program, Project, Query
 from weft.results import Dataset, last, store, version
@@ -48,7 +49,8 @@ def _watched(query: Query) -> Watched:
     keys = tuple(
         item.name for item in items if item.expr.sql.startswith("_k") and item.expr.sql[2:].isdigit()
     )
-    return Watched(query.name, keys, bool(query.statement.select.order_by))
+    ordered = isinstance(query.statement, CreateQuery) and bool(query.statement.select.order_by)
+    return Watched(query.name, keys, ordered)
 
 
 @dataclass(slots=True)

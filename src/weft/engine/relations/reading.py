@@ -1,0 +1,65 @@
+"""The leaves of the graph: rows of a stream, each for as long as it is in its window."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pyarrow as pa
+
+from weft.engine.relations.evaluate import schema_of
+from weft.engine.relations.operator import Stateless, Told, ends_of
+from weft.kernels.arrow import whole
+from weft.kernels.relations.tables import Lives
+from weft.plan.relations import Rows
+from weft.plan.relationtree import columns
+from weft.share.intakes import CONDITION
+from weft.times import BEGINNING, Instant
+
+
+class Reading(Stateless):
+    """The rows of a stream after `bound` for which the condition of the leaf holds.
+
+    A row that comes too late, before what is complete already, is there from then on.
+    """
+
+    def __init__(self, leaf: Rows, time: str, bound: Instant) -> None:
+        super().__init__(columns(leaf))
+        self._leaf, self._time, self.bound = leaf, time, bound
+        self._names = [item.expr.sql for item in leaf.items]
+        self._where = None if leaf.where is None else CONDITION + leaf.where.sql
+        self._schema = schema_of(self.columns)
+        self._new: list[Lives] = []
+        self._complete = BEGINNING
+        self._late = 0
+
+    def feed(self, rows: pa.Table) -> None:
+        """The rows of one batch."""
+        wanted = {self._time, *self._names, *([self._where] if self._where else [])}
+        if not wanted <= set(rows.column_names):
+            return  # a batch from before anyone asked for this; its rows are before `bound`
+        times = whole(rows.column(self._time)).cast(pa.int64()).to_numpy()
+        mine = times > self.bound
+        if self._where is not None:
+            holds = whole(rows.column(self._where)).fill_null(False)
+            mine &= holds.to_numpy(zero_copy_only=False)
+        at = np.flatnonzero(mine)
+        begins = times[at]
+        ends, late = ends_of(begins, self._leaf.range), begins < self._complete
+        if late.any():
+            self._late += int(late.sum())
+            begins = np.maximum(begins, self._complete)
+        table = pa.table([rows.column(name) for name in self._names], names=self._schema.names)
+        lives = Lives(table.cast(self._schema), times, times).take(at) if self._names else None
+        made = Lives(self._schema.empty_table() if lives is None else lives.table, begins, ends)
+        self._new.append(made.filter(begins < ends))
+
+    def advance(self, told: Sequence[Told], upto: Instant) -> Told:
+        new, self._new = self._new, []
+        self._complete = upto
+        return Lives.concat(new) if new else Lives.empty(self._schema)
+
+    def late(self) -> int:
+        """How many rows have come late since this was last asked."""
+        found, self._late = self._late, 0
+        return found

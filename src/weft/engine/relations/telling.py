@@ -1,0 +1,99 @@
+"""What is told of a relation: the answers of a query."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pyarrow as pa
+
+from weft.engine.relations.calendar import Calendar
+from weft.engine.relations.evaluate import schema_of
+from weft.engine.relations.operator import Told, as_changes
+from weft.kernels.arrow import TIME
+from weft.kernels.relations.changes import consolidate
+from weft.kernels.relations.tables import NEVER, Changes, Lives
+from weft.lang.bodies import Emission
+from weft.plan.relationpatterns import is_internal
+from weft.plan.relations import AsOf, Emitted
+from weft.plan.relationtree import WINDOW, columns, is_windowed, reach_back, walk
+from weft.times import Instant
+
+
+class Telling:
+    """The top of a query: from what is new of its relation to answers."""
+
+    def __init__(self, relation: Emitted) -> None:
+        self.relation, self.columns = relation, columns(relation)
+        self._windowed = is_windowed(relation.source)
+        self._slide = next((node.slide for node in walk(relation) if isinstance(node, AsOf)), None)
+        self._internal = is_internal(relation.source)
+        self._schema = schema_of(self.columns)
+        self._below = schema_of(columns(relation.source))
+        told = self._below if not self._windowed else self._without_window(self._below)
+        self._later = Calendar(told, reach_back(relation))
+
+    def __len__(self) -> int:
+        """How many changes it has yet to tell."""
+        return len(self._later)
+
+    @property
+    def nbytes(self) -> int:
+        return self._later.nbytes
+
+    def changes(self, rows: Told, upto: Instant) -> Changes:
+        """What changes before `upto`, and was not told before."""
+        return self._due(rows, upto)
+
+    def answers(self, rows: Told, upto: Instant) -> pa.Table:
+        """The answers that are new, complete before `upto`."""
+        match self.relation.emission:
+            case Emission.RSTREAM:
+                return rows.table
+            case Emission.LIVES | Emission.WSTREAM if isinstance(rows, Lives):
+                return self._lives(rows)
+            case Emission.DSTREAM:
+                return self._changed(rows, upto, -1)
+            case _:
+                return self._changed(rows, upto, 1)
+
+    def _lives(self, rows: Lives) -> pa.Table:
+        ends = pa.nulls(len(rows), TIME) if self._internal else _times(rows.ends, rows.ends == NEVER)
+        return self._table([_times(rows.begins), ends], rows.table)
+
+    def _changed(self, rows: Told, upto: Instant, sign: int) -> pa.Table:
+        """The rows that begin to hold, or end, once nothing can change that."""
+        due = self._due(rows, upto)
+        mine = due.filter(due.weights * sign > 0)
+        mine = mine.take(np.repeat(np.arange(len(mine)), np.abs(mine.weights)))
+        if self._windowed:
+            return self._window(mine)
+        times = [_times(mine.times)]
+        if self.relation.emission is Emission.LIVES:
+            times.append(pa.nulls(len(mine), TIME))
+        return self._table(times, mine.table)
+
+    def _due(self, rows: Told, upto: Instant) -> Changes:
+        if self._windowed and isinstance(rows, Lives):
+            assert self._slide is not None
+            rows = Lives(self._without(rows.table), rows.begins, rows.begins + self._slide)
+        self._later.put(as_changes(rows))
+        return consolidate(self._later.take(upto))
+
+    def _window(self, mine: Changes) -> pa.Table:
+        asof = next(node for node in walk(self.relation) if isinstance(node, AsOf))
+        ends = mine.times + 1
+        return self._table([_times(ends - asof.range), _times(ends)], mine.table)
+
+    def _without(self, table: pa.Table) -> pa.Table:
+        return table.drop_columns([column.name for column in WINDOW])
+
+    def _without_window(self, schema: pa.Schema) -> pa.Schema:
+        return pa.schema(list(schema)[len(WINDOW) :])
+
+    def _table(self, first: Sequence[pa.Array], rest: pa.Table) -> pa.Table:
+        return pa.table([*first, *rest.columns], schema=self._schema)
+
+
+def _times(at: np.ndarray, null: np.ndarray | None = None) -> pa.Array:
+    return pa.array(at, pa.int64(), mask=null).cast(TIME)
