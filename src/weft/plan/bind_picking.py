@@ -64,7 +64,7 @@ class _Picker:
         return bool(body.group_by) or any(is_aggregate(node) for one in sources for node in one.tree.walk())
 
     def _rows(self, relation: Relation) -> RelationRows:
-        return RelationRows(Scope("", columns(relation), ""), self.around.catalog.told, relation)
+        return RelationRows(Scope("", columns(relation), ""), self.around.declared.told, relation)
 
     def _check(self, condition: Expr, relation: Relation, names: Names, clause: str) -> None:
         """Raise unless it is a condition over the relation."""
@@ -176,7 +176,7 @@ class _Picker:
         items = self._items(names, problems)
         problems.raise_any()
         grouper = Grouper(body, names, items, self._rows(relation))
-        above, named = grouper.bind(relation, self.around.catalog.told)
+        above, named = grouper.bind(relation, self.around.declared.told)
         return self._made(above, named, items)
 
     def _made(self, relation: Relation, named: Sequence[Named], items: Sequence[Meant]) -> Relation:
