@@ -23,7 +23,7 @@ from weft.plan.problems import Problems
 from weft.plan.relationgroups import Grouper
 from weft.plan.relations import AsOf, Distinct, Kept, Leading, Made, Relation
 from weft.plan.relationtree import columns
-from weft.plan.rows import refuse_aggregates
+from weft.plan.rows import refuse_aggregates, refuse_window_columns
 from weft.plan.scope import WINDOW_COLUMNS, Scope, column, names_in
 from weft.plan.sources import Names, resolve_names, star
 
@@ -75,7 +75,10 @@ class _Picker:
         body = self.body
         if body.where is not None:
             self._refuse_aliases(body.where, names)
-            where = resolve_names(body.where, names)
+            where = resolve_names(body.where, replace(names, windowed=self.around.slide is not None))
+            refuse_window_columns(
+                where, "WHERE", help="put it into HAVING, or use the event time of the rows"
+            )
             refuse_aggregates(
                 where, "misplaced-aggregate", "WHERE is about single rows and cannot hold an aggregate",
                 help="put conditions on aggregates in HAVING",
