@@ -17,10 +17,10 @@ import pyarrow.compute as pc
 from weft.kernels.arrow import arrow_type
 from weft.lang.bodies import Emission
 from weft.plan.nodes import Program, Query, Related, Stream
+from weft.plan.relationpatterns import has_lives
 from weft.plan.relations import Emitted, Relation
 from weft.plan.relationtree import streams
 from weft.reference import dead_sql, late_sql, reference_sql, relation_sql
-from weft.reference.bags import has_lives
 from weft.reference.translate import duckdb_expression
 from weft.testing.harness import bound, source_columns
 

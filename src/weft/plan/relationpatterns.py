@@ -104,6 +104,25 @@ def is_internal(relation: Relation) -> bool:
             return bool(sources) and all(is_internal(each) for each in sources)
 
 
+def has_lives(relation: Relation) -> bool:
+    """Does each row have a life of its own, told by the rows it is made of?"""
+    match relation:
+        case Rows() | Lasting():
+            return True
+        case Kept(source=source) | Made(source=source):
+            return has_lives(source)
+        case Paired(kind=JoinKind.INNER, left=left, right=right):
+            return all(has_lives(side) or _is_looked_up(side) for side in (left, right))
+        case Merged(kind=SetKind.UNION, all=True, left=left, right=right):
+            return has_lives(left) and has_lives(right)
+        case _:
+            return False
+
+
+def _is_looked_up(relation: Relation) -> bool:
+    return isinstance(relation, Entries) and not relation.retroactive
+
+
 def _paired(relation: Paired) -> Pattern:
     if relation.kind is not JoinKind.INNER:
         return Pattern.STRICT

@@ -13,8 +13,8 @@ from collections.abc import Sequence
 from typing import assert_never
 
 from weft.errors import Bug
-from weft.lang.bodies import JoinKind, SetKind
-from weft.plan.relationpatterns import is_internal
+from weft.lang.bodies import SetKind
+from weft.plan.relationpatterns import has_lives, is_internal
 from weft.plan.relations import (
     AsOf,
     Distinct,
@@ -110,21 +110,6 @@ def stayed(relation: Relation, instants: str | None, script: Script) -> tuple[st
         f"SELECT DISTINCT {AT} FROM ({' UNION ALL '.join(_ends_of(rows, BORN, ENDS))}) c"
     )
     return _alive(rows, ENDS, own, every, script), every
-
-
-def has_lives(relation: Relation) -> bool:
-    """Does each row have a life of its own, told by the rows it is made of?"""
-    match relation:
-        case Rows() | Lasting():
-            return True
-        case Kept(source=source) | Made(source=source):
-            return has_lives(source)
-        case Paired(kind=JoinKind.INNER, left=left, right=right):
-            return all(has_lives(side) or is_looked_up(side) for side in (left, right))
-        case Merged(kind=SetKind.UNION, all=True, left=left, right=right):
-            return has_lives(left) and has_lives(right)
-        case _:
-            return False
 
 
 def slides_of(relation: Relation) -> AsOf | None:

@@ -16,13 +16,12 @@ from typing import assert_never
 from weft.errors import Bug
 from weft.lang.bodies import Emission
 from weft.plan.nodes import Stream, Table
-from weft.plan.relationpatterns import Pattern, relation_pattern
+from weft.plan.relationpatterns import Pattern, has_lives, relation_pattern
 from weft.plan.relations import AsOf, Emitted, Grouped, Made, Relation
 from weft.plan.relationtree import WINDOW, below
 from weft.reference.bags import (
     bag,
     births,
-    has_lives,
     instants_of,
     is_held_inside,
     slides_of,

@@ -11,17 +11,21 @@ from weft.engine.relations.evaluate import schema_of
 from weft.engine.relations.operator import Stateless, Told, as_changes, ends_of
 from weft.kernels.relations.changes import consolidate
 from weft.kernels.relations.tables import Lives
+from weft.plan.relationpatterns import has_lives
 from weft.plan.relations import Lasting
 from weft.plan.relationtree import columns, reach_back
 from weft.times import Instant
 
 
 class Staying(Stateless):
-    """What begins is what is there and was not the instant before: so it is known with the watermark."""
+    """Rows with lives of their own begin when these do. Of others, what begins is what is there and was not
+    the instant before: that is known with the watermark.
+    """
 
     def __init__(self, relation: Lasting) -> None:
         super().__init__(columns(relation))
         self._range = relation.range
+        self._own = has_lives(relation.source)
         self._later = Calendar(schema_of(self.columns), reach_back(relation.source))
 
     @property
@@ -33,7 +37,10 @@ class Staying(Stateless):
         return self._later.nbytes
 
     def advance(self, told: Sequence[Told], upto: Instant) -> Told:
-        self._later.put(as_changes(told[0]))
+        (rows,) = told
+        if self._own and isinstance(rows, Lives):
+            return Lives(rows.table, rows.begins, ends_of(rows.begins, self._range))
+        self._later.put(as_changes(rows))
         due = consolidate(self._later.take(upto))
         begun = due.filter(due.weights > 0)
         begun = begun.take(np.repeat(np.arange(len(begun)), begun.weights))
