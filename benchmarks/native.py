@@ -41,8 +41,8 @@ def _answers(spark: SparkSession, query: Query, files: list[Path], end: str) -> 
     where = f"WHERE {query.where}" if query.where else ""
     windowed = f"SELECT *, window(ts, {lengths}, {start}) AS w FROM native_rows {where}"
     return spark.sql(
-        f"SELECT w.start AS window_start, w.end AS window_end{key}, {items} FROM ({windowed}) WHERE w.end <= TIMESTAMP '{end}' "
-        f"GROUP BY w{key}"
+        f"SELECT w.start AS window_start, w.end AS window_end{key}, {items} FROM ({windowed}) "
+        f"WHERE w.end <= TIMESTAMP '{end}' GROUP BY w{key}"
     )
 
 
