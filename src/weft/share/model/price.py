@@ -141,7 +141,7 @@ class Priced:
 
     def _picked(self, tap: Tap) -> float:
         """Which part of the groups of its feed a query picks."""
-        return prod(min(1.0, pick.count / self.load.groups) for pick in tap.picks)
+        return prod(pick.part_of(self.load.groups) for pick in tap.picks)
 
     def _places(self, feed: Feed, tap: Tap) -> float:
         """Windows and groups that are looked at a second: all groups, where most are in most slices.
