@@ -32,6 +32,7 @@ class Taken:
     parts: Parts
     safe: Guarded
     conditions: tuple[Condition, ...]
+    may_pick: bool
 
 
 def take(query: Query, types: Types) -> Taken:
@@ -39,7 +40,7 @@ def take(query: Query, types: Types) -> Taken:
     found = parts(query)
     safe = guarded(query.name, found, types)
     may_pick = found.aggregate is not None and _may_pick(query, safe)
-    return Taken(query, found, safe, tuple(conditions(safe.where, types)) if may_pick else ())
+    return Taken(query, found, safe, tuple(conditions(safe.where, types)) if may_pick else (), may_pick)
 
 
 def _may_pick(query: Query, safe: Guarded) -> bool:
@@ -71,7 +72,9 @@ class Member:
 
     def columns(self) -> Iterator[str]:
         """What its expressions speak of."""
-        yield from columns_in(self.guarded.where, *self.guarded.keys)
+        yield from columns_in(
+            self.guarded.where, *self.guarded.keys, *(each.key for each in self.apart.picked)
+        )
         for made in self.recipes:
             yield from columns_in(
                 made.extra, *(part for p in made.partials for part in (p.arg, p.by, p.where))
