@@ -23,8 +23,15 @@ def show_pick(pick: Pick, key: Expr) -> str:
         case Within(first=first, last=last):
             return f"{_show_range(pick, key)}: {_show_intervals(first + 1, last + 1)} of {_count(key) + 1}"
         case HasAll(mask=mask):
-            asked = [expr(one).sql for bit, one in enumerate(key.tree.expressions) if mask >> bit & 1]
-            return f"{' AND '.join(asked)}: {_show_bits(len(asked))} of {_count(key)}"
+            asked = [one for bit, one in enumerate(key.tree.expressions) if mask >> bit & 1]
+            said = " AND ".join(expr(one).sql for one in asked if not is_guard(one))
+            return f"{said}: {_show_bits(len(asked))} of {_count(key)}"
+
+
+def is_guard(tree: exp.Expr) -> bool:
+    """Is it a condition that keeps failing rows out, which no author wrote?"""
+    inner = tree.this if isinstance(tree, exp.Not) else None
+    return isinstance(inner, exp.Coalesce) and inner.expressions == [exp.false()]
 
 
 def show_key(key: Expr) -> str:

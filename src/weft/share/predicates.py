@@ -76,10 +76,13 @@ def conditions(where: Expr | None, types: Types) -> list[Condition]:
     return _together(_condition(part, types) for part in _conjuncts(where))
 
 
-def take_apart(where: Expr | None, keys: Sequence[str], types: Types) -> Apart:
+def take_apart(
+    where: Expr | None, keys: Sequence[str], types: Types, said: Mapping[str, Expr] | None = None
+) -> Apart:
     """A predicate with the conditions that are met by picking groups by these keys told apart.
 
-    What no other key meets is met by the signature, as far as it has bits for it.
+    What no other key meets is met by the signature, as far as it has bits for it; `said` is how some of it is
+    said there.
     """
     plain = {key for key in keys if not is_interval(key) and not is_signature(key)}
     cuts = {made.column.sql: made for made in (cuts_of(key, types) for key in keys if is_interval(key))}
@@ -96,8 +99,9 @@ def take_apart(where: Expr | None, keys: Sequence[str], types: Types) -> Apart:
     found: list[Picked | None] = [picked(one) for one in _together(one for _, one in parts)]
     rest = [expr(part) for part, one in parts if picked(one) is None]
     for signature in (read_signature(key) for key in keys if is_signature(key)):
-        found.append(signature.picked(rest))
-        rest = [part for part in rest if part.sql not in signature.bits]
+        bits = {part.sql: (said or {}).get(part.sql, part) for part in rest}
+        found.append(signature.picked(bits.values()))
+        rest = [part for part in rest if bits[part.sql].sql not in signature.bits]
     return Apart(tuple(each for each in found if each is not None), conjunction(rest))
 
 

@@ -78,9 +78,9 @@ def with_signatures(
 
 
 def _left(taken: Taken, keys: tuple[str, ...], types: Types) -> tuple[Expr, ...]:
-    """What rows would be asked if the query picked by these keys."""
+    """What rows would be asked if the query picked by these keys, as a signature says it."""
     rest = take_apart(taken.safe.where, keys, types).rest
-    return () if rest is None else tuple(conjuncts(rest))
+    return () if rest is None else tuple(taken.said.get(part.sql, part) for part in conjuncts(rest))
 
 
 def _rest(

@@ -147,6 +147,22 @@ def test_late_rows_are_those_that_a_query_asks_for(start: Open) -> None:
     assert [bench.runtime.tally.get("late", f"{name}@1") for name in ("both", "either")] == [2, 2]
 
 
+def test_rows_on_which_an_aggregate_fails_are_left_out_by_a_bit(start: Open) -> None:
+    items = "SELECT SUM(CAST(note AS INT)) AS n FROM trades [RANGE 4 SECONDS]"
+    text = f"CREATE QUERY a AS {items} WHERE {HIGH} AND {EVEN};\n"
+    text += f"CREATE QUERY b AS {items} WHERE {HIGH};\n"
+    bench = start(text)
+    assert picks(bench) == {"a": True, "b": True}
+    (plan,) = bench.runtime.plan.streams
+    assert len(plan.feeds[0].keys[0].tree.expressions) == 3
+    bench.ingest(row("A", 60.0, 2, "1", 1), row("A", 60.0, 1, "x", 2), row("A", 10.0, 2, "y", 3))
+    finish(bench)
+    assert found(bench, "a") == {4: 1}
+    assert found(bench, "b") == {4: 1}
+    assert not bench.dead("a@1")
+    assert len(bench.dead("b@1")) == 1
+
+
 def test_rows_on_which_a_condition_fails_concern_one_query(start: Open) -> None:
     fails = "CAST(note AS INT) > 0"
     bench = start(count("casts", HIGH, fails) + count("others", HIGH, EVEN) + BOTH)

@@ -12,8 +12,11 @@ from weft.lang.parse import parse_expression
 from weft.share.build import build
 from weft.share.explain import explain_program
 from weft.share.model import treatment
+from weft.share.model.constants import SHIPPED
+from weft.share.model.cost import Level
 from weft.share.model.forecast import Basis
 from weft.share.model.load import Load, Loads
+from weft.share.model.price import Priced
 from weft.share.nodes import StreamPlan
 from weft.share.predicates import MANY, take_apart
 from weft.share.signatures import MOST, covering, read_signature, signature_of
@@ -154,3 +157,24 @@ def test_explain_tells_the_bits() -> None:
     assert "by signature (5 bits)" in said
     assert "picks price > 50 AND venue <> 'X': 2 bits of 5" in said
     assert "2 bits of 5: by keys of the feed" in explain_program(made, "q0")
+
+
+def test_queries_that_fail_on_the_same_rows_have_a_bit_in_common() -> None:
+    plan = plan_of(*conjunctions(2, 3, items="SUM(qty * qty) AS s"))
+    (feed,) = plan.feeds
+    bits = read_signature(feed.keys[0].sql).bits
+    assert len(bits) == 6
+    (guard,) = (bit for text, bit in bits.items() if text.startswith("NOT COALESCE("))
+    assert all(mask >> guard & 1 for mask in masks(plan))
+    assert len(feed.partials) == 2
+    assert len(plan.guards) == len(plan.taps)
+    assert "picks price > 50 AND venue <> 'X': 3 bits of 6" in explain_program(
+        program(*conjunctions(2, 3, items="SUM(qty * qty) AS s"))
+    )
+
+
+def test_each_condition_of_a_signature_costs_once() -> None:
+    plan = plan_of(*conjunctions(2, 3))
+    asked = [c.seconds for c in Priced.of(plan, SHIPPED, Load(rows=1000)).level1() if c.level is Level.READ]
+    row, conditions = (1000 * SHIPPED.by_columns * each for each in (SHIPPED.row, 5 * SHIPPED.predicate))
+    assert asked == pytest.approx([row, conditions])
