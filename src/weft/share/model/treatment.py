@@ -22,6 +22,7 @@ from weft.lang.statements import Expr, WindowSpec
 from weft.share.model.constants import Constants, kind_of
 from weft.share.model.load import Load, occupied
 from weft.share.nodes import Partial
+from weft.share.signatures import Signature, is_signature, read_signature
 from weft.times import SECOND
 
 PLAINLY = 2.0  # times cheaper another treatment must be where nothing was counted
@@ -94,7 +95,14 @@ class Facts:
 
         Those that hardly a row has make hardly a cell: what counts is 2 to the entropy of the conditions.
         """
-        return float(2 ** sum(_entropy(self.load.passing.get(one.sql, 0.5)) for one in conditions))
+        asked = list(conditions)
+        guessed = float(2 ** sum(_entropy(self.load.passing.get(one.sql, 0.5)) for one in asked))
+        return min([guessed, *(count for bits, count in self._counted() if bits.has(asked))])
+
+    def _counted(self) -> list[tuple[Signature, float]]:
+        """The signatures that were counted: rows have no more of some of their bits."""
+        counted = self.load.distinct.items()
+        return [(read_signature(key), count) for key, count in counted if is_signature(key)]
 
     def cost(self, way: Way) -> float:
         """CPU-seconds for each second of stream, as far as treatments differ in them."""
