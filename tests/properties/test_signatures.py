@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from random import Random
 
@@ -23,6 +24,7 @@ pytestmark = pytest.mark.spark
 def signatures_pay(monkeypatch: pytest.MonkeyPatch) -> None:
     """Whatever can be picked by a signature is."""
     monkeypatch.setattr(treatment, "_saved", lambda rests, facts: float(len(rests)))
+    monkeypatch.setattr(treatment.Facts, "room", math.inf)
 
 
 def picking(made: Scenario) -> int:

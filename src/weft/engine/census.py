@@ -6,6 +6,7 @@ distinct    how many values the keys of feeds have in a batch: columns and signa
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -20,6 +21,7 @@ from weft.share.signatures import is_signature, read_signature
 FADE = 0.9  # of what was counted, with every batch: what rows are like may change
 LOOK = 16  # batches, of which one is looked at for the values of keys
 MOST = 1 << 17  # cells that are looked at
+KEPT = 1000  # predicates, and keys, of which a restart knows what was counted
 
 Numbers = dict[str, dict[str, float]]  # by stream, and by predicate or key
 
@@ -29,21 +31,29 @@ class Census:
 
     def __init__(self, stored: Mapping[str, Any] | None = None) -> None:
         kept = stored or {}
+        self._lock = threading.Lock()  # one thread counts, others ask
         self._rows: Numbers = kept.get("rows", {})
         self._passed: Numbers = kept.get("passed", {})
         self._values: Numbers = kept.get("values", {})
 
     def to_json(self) -> dict[str, Any]:
-        return {"rows": self._rows, "passed": self._passed, "values": self._values}
+        """Of each stream what was counted last."""
+        with self._lock:
+            return {
+                "rows": _latest(self._rows),
+                "passed": _latest(self._passed),
+                "values": _latest(self._values),
+            }
 
     def count(self, batch: Batch) -> None:
         """Count a batch; one whose cells have been written elsewhere tells nothing."""
         rows, cells = _total(batch.table, "rows"), batch.table if batch.cells is None else batch.cells
-        for where, name in _counts(batch.plan).items():
-            if name in cells.column_names:
-                self._add(batch.stream, where, rows, _total(cells, name))
-        if batch.number % LOOK == 0 and cells.num_rows <= MOST:
-            self._look(batch, cells, rows)
+        with self._lock:
+            for where, name in _counts(batch.plan).items():
+                if name in cells.column_names:
+                    self._add(batch.stream, where, rows, _total(cells, name))
+            if batch.number % LOOK == 0 and cells.num_rows <= MOST:
+                self._look(batch, cells, rows)
 
     def _look(self, batch: Batch, cells: pa.Table, rows: float) -> None:
         """How many values keys have, and how many rows have each bit of signatures."""
@@ -60,16 +70,22 @@ class Census:
     def _add(self, stream: str, where: str, rows: float, passed: float) -> None:
         for counted, more in ((self._rows, rows), (self._passed, passed)):
             mine = counted.setdefault(stream, {})
-            mine[where] = FADE * mine.get(where, 0.0) + more
+            mine[where] = FADE * mine.pop(where, 0.0) + more
 
     def passing(self, stream: str) -> dict[str, float]:
         """By predicate, which part of the rows it lets pass."""
-        seen, passed = self._rows.get(stream, {}), self._passed.get(stream, {})
-        return {where: min(1.0, passed[where] / rows) for where, rows in seen.items() if rows}
+        with self._lock:
+            seen, passed = self._rows.get(stream, {}), self._passed.get(stream, {})
+            return {where: min(1.0, passed[where] / rows) for where, rows in seen.items() if rows}
 
     def distinct(self, stream: str) -> dict[str, float]:
         """By key, how many values it had in a batch."""
-        return dict(self._values.get(stream, {}))
+        with self._lock:
+            return dict(self._values.get(stream, {}))
+
+
+def _latest(numbers: Numbers) -> Numbers:
+    return {stream: dict(list(mine.items())[-KEPT:]) for stream, mine in numbers.items()}
 
 
 def _total(table: pa.Table, name: str) -> float:

@@ -98,6 +98,7 @@ class Runtime:
             self._adopt(kept, self._plan(kept))
             restore(self, snapshot)
             self.measure()
+            self.groups = {name: state.count_groups() for name, state in self.states.items()}
 
     # -- the program in force
 

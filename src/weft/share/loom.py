@@ -82,7 +82,7 @@ class Loom:
         known = dict.fromkeys(key for keys in self.hidden.values() for key in keys)
         asking = {name: Asking(taken.conditions, taken.parts.window) for name, taken in new.items()}
         cut = [key for key in known if is_interval(key)]
-        picks = decide(asking, self._counts, cut, self.types, judged(new, facts))
+        picks = decide(asking, self._counts, cut, self.types, judged(new, known, facts))
         signed = [key for key in known if is_signature(key)]
         return with_signatures(new, picks, signed, facts, self.types)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 
 from weft.lang.statements import Expr
 from weft.share.intervals import Range
@@ -17,10 +17,14 @@ from weft.share.signatures import MOST, Signature, read_signature, signature_of
 Picks = dict[str, tuple[str, ...]]  # by query: the keys it picks groups by
 
 
-def judged(new: Mapping[str, Taken], facts: Facts) -> dict[About, bool]:
-    """Of the columns that something is known of: are they to be keys, or cut, for these queries?"""
+def judged(new: Mapping[str, Taken], known: Iterable[str], facts: Facts) -> dict[About, bool]:
+    """Of the columns that something is known of: are they to be keys, or cut, for these queries?
+
+    Those that are keys already, as others pick by them, are for these as well.
+    """
     if not facts.load.is_known:
         return {}
+    there = {(key, False): True for key in known}
     found: dict[About, list[tuple[Taken, Condition]]] = {}
     for taken in new.values():
         for one in taken.conditions:
@@ -29,10 +33,10 @@ def judged(new: Mapping[str, Taken], facts: Facts) -> dict[About, bool]:
         column: _pays(column, asked, facts)
         for column, asked in found.items()
         if column[1] or column[0] in facts.load.distinct
-    }
+    } | there
 
 
-def _pays(column: About, asked: Iterable[tuple[Taken, Condition]], facts: Facts) -> bool:
+def _pays(column: About, asked: Sequence[tuple[Taken, Condition]], facts: Facts) -> bool:
     rests = [_rest(taken, one, values=_values(one)) for taken, one in asked]
     if column[1]:
         bounds = {cut for _, one in asked if isinstance(one, Range) for cut in one.cuts}

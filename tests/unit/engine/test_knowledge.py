@@ -68,6 +68,14 @@ def test_how_many_values_a_column_has_decides(values: int, count: int, found: se
     assert picking(bench, rules(count)) == found
 
 
+def test_a_column_that_is_a_key_is_one_for_later_queries_too(bench: Bench) -> None:
+    assert picking(bench, rules(20)) == {"sym"}
+    bench.ingest(*rows(600, 500))
+    bench.step()
+    picking(bench, rules(22))
+    assert bench.runtime.running["r21"].picks_by == ("sym",)
+
+
 def test_what_was_learnt_is_known_after_a_restart(bench: Bench, tmp_path: Path) -> None:
     bench.ingest(*rows(600, 500))
     bench.step()

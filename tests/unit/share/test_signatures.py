@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from itertools import combinations
 
 import pytest
@@ -144,6 +145,7 @@ def test_a_signature_is_read_as_it_was_made() -> None:
 
 def test_at_most_as_many_bits_as_a_number_has(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(treatment, "_saved", lambda rests, facts: float(len(rests)))
+    monkeypatch.setattr(treatment.Facts, "room", math.inf)
     plan = plan_of(
         *(f"SELECT SUM(qty) FROM trades {WINDOW} WHERE qty % {at} = 1" for at in range(2, MOST + 12))
     )

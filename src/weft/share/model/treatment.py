@@ -200,8 +200,11 @@ def signed(rests: Mapping[str, Rest], facts: Facts, most: int) -> tuple[str, ...
     uses = Counter(text for each in set(asked.values()) for text in each)
     order = sorted(uses, key=lambda text: (-uses[text], text))[:most]
     best: tuple[float, tuple[str, ...]] = 0.0, ()
+    known = {one.sql: one for rest in rests.values() for one in rest.conditions}
     for stop in range(1, len(order) + 1):
         within = set(order[:stop])
+        if facts.signatures(known[text] for text in within) > facts.room:
+            break
         mine = {name: rest for name, rest in rests.items() if asked[name] <= within}
         best = max(best, _paying(mine, facts), key=lambda each: each[0])
     return best[1]
