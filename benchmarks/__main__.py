@@ -102,7 +102,7 @@ def command(arguments: Sequence[str]) -> str:
 
 def _write_page() -> None:
     order = [workload.name for several in all_workloads(Sizes()).values() for workload in several]
-    report.write(report.load(RESULTS, order), HERE.parent / "docs")
+    report.write(report.load(RESULTS, order), HERE.parent / "docs", report.texts(RESULTS))
 
 
 if __name__ == "__main__":

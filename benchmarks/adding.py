@@ -2,13 +2,16 @@
 
 A session with 5000 queries over a stream of a thousand rows a second. Queries are added one by one, one of
 them with an aggregate that no other has, and dropped again. CPU time of the calling thread, for all of it and
-for the shared plan alone; and the batch that comes next beside the median of those before.
+for the shared plan alone; and the batch that comes next beside the median of those before. Before that, what
+the plans of so many queries hold in memory, and of a thousand whose windows have hardly an edge in common.
 """
 
 from __future__ import annotations
 
+import gc
 import tempfile
 import time
+import tracemalloc
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -20,8 +23,13 @@ import click
 import weft
 from benchmarks.data import Data
 from benchmarks.programs import draw, program
+from benchmarks.weaving import zipf
+from weft.lang.parse import parse_program
+from weft.optimize.pipeline import optimize_program
+from weft.plan.bind import bind_program
 from weft.share.build import Planner
 from weft.spark.session import build_session
+from weft.times import SECOND
 
 STREAM = """
 CREATE STREAM events (value BIGINT, timestamp TIMESTAMP, key AS CAST(value % 10 AS INT),
@@ -35,7 +43,8 @@ PLANNING = 0.020  # CPU-seconds that a query more may take
 @click.option("--queries", default=5000, show_default=True)
 @click.option("--adds", default=5, show_default=True)
 @click.option("--settle", default=30.0, show_default=True, help="seconds before the first")
-def main(queries: int, adds: int, settle: float) -> None:
+@click.option("--only-memory", is_flag=True, help="tell what plans hold; start nothing")
+def main(queries: int, adds: int, settle: float, only_memory: bool) -> None:
     """Add and drop queries while others run."""
     text = program(draw(queries + adds), Data(rows=1, keys=1, files=1), Path("unused"), None)
     statements = [f"CREATE QUERY{one}" for one in text.split("CREATE QUERY")[1:]]
@@ -43,6 +52,10 @@ def main(queries: int, adds: int, settle: float) -> None:
         *statements[queries:],
         "CREATE QUERY odd AS SELECT MAX(qty * 7 - key) AS x FROM events [RANGE 77 SECONDS];",
     ]
+    click.echo(held(f"{queries} clock-like queries", STREAM + "".join(statements[:queries])))
+    click.echo(held("1000 arbitrary queries", STREAM + arbitrary(1000)))
+    if only_memory:
+        return
     spark = build_session("local[*]", {"spark.driver.memory": "3g"})
     with tempfile.TemporaryDirectory(prefix="weft-adding-") as home, _planning() as planned:
         session = weft.Session(spark=spark, home=Path(home) / "home", placement="driver")
@@ -56,6 +69,35 @@ def main(queries: int, adds: int, settle: float) -> None:
             _report(f"drop {name}", session, f"DROP QUERY {name};", planned, batches)
         session.stop()
     spark.stop()
+
+
+def arbitrary(count: int) -> str:
+    """Queries with the thesis's windows, of 1 to 100,000 s."""
+    items = ("COUNT(*)", "SUM(price)", "AVG(price)", "MIN(qty)", "MAX(qty)")
+    return "".join(
+        f"CREATE QUERY z{at} AS SELECT key, {items[at % len(items)]} AS value FROM events "
+        f"[RANGE {each.range // SECOND} SECONDS SLIDE {each.slide // SECOND} SECONDS] GROUP BY key;\n"
+        for at, each in enumerate(zipf(count, seed=1))
+    )
+
+
+def held(what: str, text: str) -> str:
+    """What the statements and queries of a program hold, and its plan with all that the planner knows."""
+    tracemalloc.start()
+    bound = optimize_program(bind_program(parse_program(text)))
+    gc.collect()
+    read, _ = tracemalloc.get_traced_memory()
+    planner = Planner()
+    plan = planner.plan(bound)
+    gc.collect()
+    both, most = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    count = plan.saving.queries
+    return (
+        f"{what}: statements and queries {read / 1e6:.1f} MB ({read / count / 1e3:.1f} kB each), "
+        f"planner and plan {(both - read) / 1e6:.1f} MB ({(both - read) / count / 1e3:.1f} kB each), "
+        f"at most {most / 1e6:.1f} MB while they are read"
+    )
 
 
 def _report(

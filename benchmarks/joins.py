@@ -150,7 +150,9 @@ def main(rows: int, files: int, pairs: float, part: float, repeat: int) -> None:
                 click.echo(f"{name} {found[0].cpu:.1f} CPU-s, {found[0].wall:.1f} s")
         speed = {name: sides[name][2] / median(run.cpu for run in runs[name]) for name in sides}
         for name in ("one", "native"):
-            click.echo(f"weft: {speed['weft']:,.0f} rows a CPU-second, {speed['weft'] / speed[name]:.1f} of {name}")
+            click.echo(
+                f"weft: {speed['weft']:,.0f} rows a CPU-second, {speed['weft'] / speed[name]:.1f} of {name}"
+            )
 
 
 if __name__ == "__main__":

@@ -34,7 +34,7 @@ from weft.spark.session import build_session
 
 BEGIN = 1_700_000_000_000_000  # of event time, in microseconds
 SLIDES = (1, 2, 5, 10, 15, 30, 60)
-KEYS = {"few": 10, "some": 300, "many": 5000}
+KEYS = {"few": 10, "some": 300, "many": 5000, "most": 10_000}
 ITEMS = (
     "COUNT(*)", "SUM(qty)", "AVG(qty)", "SUM(price)", "AVG(price)", "MIN(price)", "MAX(qty)", "STDDEV(price)",
     "LAST(price)", "MAX_BY(qty, price)", "MAX(name)", "COUNT(DISTINCT few)",

@@ -19,6 +19,12 @@ SCANS = {
     "duck": "duck_scan",
 }
 
+TEXTS = {  # results that are kept as text
+    "latency": "From a row to its answer",
+    "weaving": "The weaver beside the thesis it comes from",
+    "chosen": "Is the way to share that the model chooses the cheapest?",
+}
+
 HEAD = """# Benchmarks
 
 Written by `make bench ARGS="--save"` from what it measured ([how](../benchmarks/README.md)).
@@ -49,20 +55,28 @@ def keep(result: Result, command: str, results: Path) -> None:
     (results / f"{result.workload}.json").write_text(f"{text}\n")
 
 
-def write(kept: Mapping[str, tuple[str, Result]], docs: Path) -> None:
+def texts(results: Path) -> dict[str, str]:
+    """What was kept as it was printed, each below its command."""
+    return {name: path.read_text() for name in TEXTS if (path := results / f"{name}.txt").exists()}
+
+
+def write(
+    kept: Mapping[str, tuple[str, Result]], docs: Path, printed: Mapping[str, str] | None = None
+) -> None:
     """The page, and beside it a directory with a plot of each workload."""
     plots = docs / "benchmarks"
     plots.mkdir(parents=True, exist_ok=True)
     for name, (_, result) in kept.items():
         if len(result.sides) > 1:
             (plots / f"{name}.svg").write_text(plot(result))
-    (docs / "benchmarks.md").write_text(page(kept))
+    (docs / "benchmarks.md").write_text(page(kept, printed))
 
 
-def page(kept: Mapping[str, tuple[str, Result]]) -> str:
+def page(kept: Mapping[str, tuple[str, Result]], printed: Mapping[str, str] | None = None) -> str:
     results = {name: result for name, (_, result) in kept.items()}
     sections = [HEAD, _claims(claims(results))]
     sections += [_section(result, command) for command, result in kept.values()]
+    sections += [f"## {TEXTS[name]}\n\n```\n{text.rstrip()}\n```\n" for name, text in (printed or {}).items()]
     return "\n".join(sections)
 
 

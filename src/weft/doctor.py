@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
+from weft.engine.calibration import kept
 from weft.errors import RunError
 from weft.log.paths import AnyPath
 from weft.log.remote import RemotePath
@@ -49,6 +50,7 @@ def examine(home: AnyPath, conf: Mapping[str, str]) -> list[Finding]:
         ),
         disk(Path(conf.get("spark.local.dir", tempfile.gettempdir())), "disk for Spark"),
         loopback(socket.gethostbyname),
+        constants(home, os.cpu_count()),
     ]
 
 
@@ -171,6 +173,22 @@ def writable_elsewhere(home: RemotePath) -> Finding:
     except RunError as error:
         return Finding("home", "bad", error.what, error.help)
     return Finding("home", "ok", f"{home} can be written")
+
+
+def constants(home: AnyPath, cores: int | None) -> Finding:
+    """What costs are predicted from: numbers of this machine, or of another."""
+    fix = "weft calibrate PROGRAM measures this machine in some seconds"
+    try:
+        found = kept(home)
+    except RunError:  # of a place that cannot be read something is said already
+        found = None
+    if found is None:
+        return Finding(
+            "costs", "ok", "predicted with shipped constants; the first start measures this machine"
+        )
+    if not found.origin.endswith(f" {cores} cores"):
+        return Finding("costs", "warn", f"constants {found.origin}: this machine has {cores}", fix)
+    return Finding("costs", "ok", f"constants {found.origin}")
 
 
 def disk(place: Path, name: str) -> Finding:

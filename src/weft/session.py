@@ -182,7 +182,8 @@ class Session:
         measured = self._measured(analyze)
         loads = (Loads() if measured is None else measured.loads()).given(*checked(rate, groups))
         basis = Basis(loads, constants_of(self.home))
-        return explain_program(self.program, name, format, basis, measured if analyze else None)
+        hidden = None if self._running is None else self._running.picks_by
+        return explain_program(self.program, name, format, basis, measured if analyze else None, hidden)
 
     def _measured(self, wanted: bool) -> Measured | None:
         """What the run has counted and used; that of another process only if it is `wanted`."""

@@ -32,6 +32,10 @@ CREATE QUERY best AS SELECT k, window_end, SUM(v) AS v FROM s [RANGE 10 SECONDS]
   GROUP BY k ORDER BY v DESC LIMIT 3;
 """
 FILES, ROWS, KEYS = 8, 30_000, 5_000
+EXECUTORS = (
+    "--conf", "spark.executor.memory=512m",
+    "--conf", "spark.executor.extraJavaOptions=-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+)  # fmt: skip
 LAST = ("--drain", "--progress", "none")
 DOCS = Path(__file__).parents[2] / "docs" / "cluster.md"
 
@@ -126,15 +130,14 @@ def test_the_script_of_the_docs_by_spark_submit(
     ):
         script = script.replace(shown, used)
     (directory / "run.py").write_text(script)
-    master, memory = ("--master", cluster.master), ("--conf", "spark.executor.memory=512m")
-    submit(directory, "script", *master, *memory, "run.py", python=lean_python)
+    submit(directory, "script", "--master", cluster.master, *EXECUTORS, "run.py", python=lean_python)
     assert_answered(directory, "submitted")
 
 
 def test_a_killed_worker_costs_no_answer(directory: Path, cluster: Standalone) -> None:
     there = weft(
         directory, "there", "--placement", "executors", "--buckets", "4", "--master", cluster.master,
-        "--conf", "spark.executor.memory=512m", "--conf", "spark.task.maxFailures=8",
+        *EXECUTORS, "--conf", "spark.task.maxFailures=8",
     )  # fmt: skip
     _await_steps(directory / "there", 3, there)
     kill(cluster.workers[0])

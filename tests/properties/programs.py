@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from random import Random
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 import pyarrow as pa
 from hypothesis import strategies as st
 
+from tests.properties.conjunctions import conditions, conjunction
 from tests.properties.equals import rewritten
 from tests.properties.expressions import (
     KEYS,
@@ -68,27 +70,40 @@ def scenario(
     sets: float = 0.0,
     equals: int = 0,
     ranging: float = 0.0,
+    pool: int = 0,
 ) -> Scenario:
     """`picking`: such a part of the queries has a condition that groups can be picked by.
 
     `sets`: such a part of those that have group keys has grouping sets.
     `equals`: so many more queries ask what one of the others asks, in other words.
     `ranging`: such a part has a range of a column.
+    `pool`: predicates are conjunctions of some of so many conditions.
     """
     at = pace(rng)
+    drawn = conditions(rng, pool)
     columns = ", ".join(f"{column} {type.upper()}" for column, type in COLUMNS.items())
     declaration = (
         f"CREATE STREAM {STREAM} ({columns}) TIMESTAMP BY at DELAY {at.delay} MICROSECONDS MAX AHEAD OFF "
         f"FROM parquet OPTIONS ('path' = 'rows')"
     )
-    made = [(f"q{number}", query(rng, at, picking, sets, ranging)) for number in range(queries)]
+    made = [(f"q{number}", query(rng, at, picking, sets, ranging, drawn)) for number in range(queries)]
     made += [(f"e{number}", rewritten(rng, rng.choice(made[:queries])[1])) for number in range(equals)]
     return Scenario(name, declaration, tuple(made), tuple(batches(rng, at, rows)))
 
 
-def query(rng: Random, at: Pace, picking: float, sets: float = 0.0, ranging: float = 0.0) -> str:
+def query(
+    rng: Random,
+    at: Pace,
+    picking: float,
+    sets: float = 0.0,
+    ranging: float = 0.0,
+    pool: Sequence[str] = (),
+) -> str:
     """A windowed aggregate, or now and then a standing filter."""
-    where = f" WHERE {condition(rng)}" if rng.random() < 0.5 else ""
+    if pool:
+        where = f" WHERE {conjunction(rng, pool)}" if rng.random() < 0.9 else ""
+    else:
+        where = f" WHERE {condition(rng)}" if rng.random() < 0.5 else ""
     if picking and rng.random() < picking:
         where = f" WHERE {equality(rng)}" + where.replace(" WHERE ", " AND ")
     if ranging and rng.random() < ranging:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import socket
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -13,8 +14,11 @@ from tests.stores import Bucket, url
 from weft import doctor
 from weft.cli import cli
 from weft.doctor import GB, Finding
+from weft.engine.calibration import keep
+from weft.errors import RunError
 from weft.log.paths import locate
 from weft.log.remote import RemotePath
+from weft.share.model.constants import SHIPPED
 
 
 def a_java(directory: Path, version: str) -> dict[str, str]:
@@ -134,3 +138,27 @@ def test_the_verb_examines_the_home_and_settings_it_is_given(monkeypatch) -> Non
     CliRunner().invoke(cli, ["doctor", "--home", "x", "--conf", "spark.driver.memory=2g"])
     assert asked == [(Path("x"), {"spark.driver.memory": "2g"})]
     assert CliRunner().invoke(cli, ["doctor", "--conf", "nonsense"]).exit_code == 2
+
+
+def test_whether_the_machine_is_calibrated(tmp_path) -> None:
+    assert "shipped constants" in doctor.constants(tmp_path, 4).text
+    keep(tmp_path, replace(SHIPPED, origin="measured on 2026-01-02, 4 cores"))
+    assert doctor.constants(tmp_path, 4) == Finding(
+        "costs", "ok", "constants measured on 2026-01-02, 4 cores"
+    )
+
+
+def test_constants_of_another_machine_are_told(tmp_path) -> None:
+    keep(tmp_path, replace(SHIPPED, origin="measured on 2026-01-02, 64 cores"))
+    found = doctor.constants(tmp_path, 4)
+    assert found.state == "warn"
+    assert "this machine has 4" in found.text
+    assert "weft calibrate" in found.fix
+
+
+def test_the_costs_of_a_place_that_cannot_be_read(monkeypatch) -> None:
+    def unreadable(home) -> None:
+        raise RunError("no-home", "it is not there", help="none")
+
+    monkeypatch.setattr(doctor, "kept", unreadable)
+    assert doctor.constants(locate("memory://nowhere"), 4).state == "ok"

@@ -93,6 +93,7 @@ class Account:
             steps=last.steps - first.steps,
             groups=self._runtime.groups.get(name, {}),
             passing=self._runtime.census.passing(name),
+            distinct=self._runtime.census.distinct(name),
         )
 
 

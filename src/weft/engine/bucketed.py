@@ -65,7 +65,7 @@ class Bucketed:
 
     def held(self) -> Held:
         """What the cells are good for; those of a finer feed lie in other buckets than those of a coarser."""
-        needed = ((entry.tap, entry.needs) for entry in self._entries)
+        needed = ((entry.tap, entry.needs, entry.masks) for entry in self._entries)
         return replace(held(needed, self.floors, self.reach), apart=True)
 
     def count_groups(self) -> dict[tuple[str, ...], int]:

@@ -9,7 +9,8 @@
 
 Cells are held because some query still needs them, so each query vouches for its own partials and edges: they
 are whole in every slice that starts after the query's bound, and not before the first of its windows that are
-still to be answered. That holds for a query that itself started from what others held, too.
+still to be answered. That holds for a query that itself started from what others held, too. Where it picks
+groups by a signature, it vouches for rows with the bits that it asks for, and for no others.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from dataclasses import dataclass, field
 
 from weft.engine.ingest import FeedKey, feed_key, is_finer
 from weft.engine.windows import Reach, needed_from
+from weft.kernels.picks import HasAll
 from weft.lang.statements import WindowSpec
 from weft.share.nodes import StreamPlan, Tap
 from weft.share.slicing import Pair, lies_on, pairs_of
@@ -26,6 +28,8 @@ from weft.times import BEGINNING, Instant
 
 Whole = Mapping[FeedKey, Mapping[str, Instant]]  # by feed and text of the partial: whole after that time
 Need = tuple[FeedKey, str]  # a partial, as text, and the feed it is read from
+Mask = tuple[str, int]  # a signature, as text, and the bits that rows have
+Asking = tuple[Tap, Iterable[Need], Iterable[Mask]]  # a query, and what it asks of the cells
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,14 +38,15 @@ class Held:
 
     partials: dict[FeedKey, dict[str, Instant]] = field(default_factory=dict)
     edges: dict[Pair, Instant] = field(default_factory=dict)
+    masks: dict[str, dict[int, Instant]] = field(default_factory=dict)  # by signature: rows with these bits
     apart: bool = False  # cells of a finer feed cannot be combined: they lie in other places
 
 
-def held(taps: Iterable[tuple[Tap, Iterable[Need]]], floors: Mapping[str, Instant], reach: Reach) -> Held:
-    """What queries vouch for, each with its needs; `floors` are bounds, `reach` how far they are answered."""
+def held(taps: Iterable[Asking], floors: Mapping[str, Instant], reach: Reach) -> Held:
+    """What queries vouch for; `floors` are bounds, `reach` how far they are answered."""
     found = Held()
     starts: dict[WindowSpec, Instant] = {}
-    for tap, needed in taps:
+    for tap, needed, masks in taps:
         window = tap.window
         if window not in starts:
             upto = reach.upto(window.range)
@@ -52,7 +57,17 @@ def held(taps: Iterable[tuple[Tap, Iterable[Need]]], floors: Mapping[str, Instan
             partials[text] = min(after, partials.get(text, after))
         for pair in pairs_of(window):
             found.edges[pair] = min(after, found.edges.get(pair, after))
+        for signature, mask in masks:
+            held_for = found.masks.setdefault(signature, {})
+            held_for[mask] = min(after, held_for.get(mask, after))
     return found
+
+
+def masks_of(plan: StreamPlan, tap: Tap) -> Iterator[Mask]:
+    """The rows that a query asks for by the bits of a signature."""
+    for pick in tap.picks:
+        if isinstance(pick, HasAll):
+            yield plan.feeds[tap.feed].keys[pick.place].sql, pick.mask
 
 
 def needs(plan: StreamPlan, tap: Tap) -> Iterator[Need]:
@@ -73,6 +88,7 @@ def first_bound(plan: StreamPlan, there: Held, reach: Reach, latest: Instant) ->
     (tap,) = plan.taps
     covered = [_partial_after(there, key, text) for key, text in needs(plan, tap)]
     covered += [_edge_after(there.edges, pair) for pair in pairs_of(tap.window)]
+    covered += [_mask_after(there.masks, *asked) for asked in masks_of(plan, tap)]
     known = [after for after in covered if after is not None]
     if len(known) < len(covered):
         return latest
@@ -89,6 +105,12 @@ def _partial_after(there: Held, key: FeedKey, text: str) -> Instant | None:
 
 def _edge_after(edges: Mapping[Pair, Instant], pair: Pair) -> Instant | None:
     return min((after for other, after in edges.items() if lies_on(pair, other)), default=None)
+
+
+def _mask_after(masks: Mapping[str, Mapping[int, Instant]], signature: str, mask: int) -> Instant | None:
+    """Rows with these bits are among those with fewer of them."""
+    known = masks.get(signature, {})
+    return min((after for other, after in known.items() if other & mask == other), default=None)
 
 
 def best_source(whole: Whole, key: FeedKey, text: str) -> FeedKey | None:

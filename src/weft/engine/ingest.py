@@ -20,6 +20,7 @@ from weft.kernels.arrow import whole
 from weft.kernels.columns import ColumnSpec, part_columns
 from weft.kernels.state import FeedState
 from weft.share.nodes import Edges, Feed, Partial, StreamPlan
+from weft.share.signatures import is_signature
 from weft.times import Instant
 
 CELL, UNWANTED, NO_TIME, AHEAD, CORRUPT = range(5)
@@ -224,5 +225,11 @@ def described_key(feed: Mapping[str, Any]) -> FeedKey:
 
 
 def is_finer(feed: FeedKey, key: FeedKey) -> bool:
-    """Can the cells by `key` be combined from those of `feed`? Not where either has an extra key."""
-    return not (feed[0] or key[0]) and feed != key and set(key[1]) <= set(feed[1])
+    """Can the cells by `key` be combined from those of `feed`?
+
+    Not where either has an extra key, nor where a signature would be lost: rows may be missing that none of
+    those who picked by it asked for.
+    """
+    more = set(feed[1]) - set(key[1])
+    is_possible = not (feed[0] or key[0] or any(map(is_signature, more)))
+    return is_possible and feed != key and set(key[1]) <= set(feed[1])

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from weft.engine.bucketed import Bucketed
+from weft.engine.census import Census
 from weft.engine.ingest import feed_key
 from weft.engine.step import StreamState
 from weft.engine.tally import Tally
@@ -47,6 +48,7 @@ def save(runtime: Runtime) -> None:
         "first": runtime.first,
         "feeds": feeds,
         "tally": runtime.tally.to_json(),
+        "census": runtime.census.to_json(),
     }
     runtime.snapshots.write(runtime.step_number, meta, tables, written)
     for state in runtime.states.values():
@@ -153,6 +155,7 @@ def _load(runtime: Runtime, meta: Mapping[str, Any], snapshot: Snapshot) -> None
     runtime.folded = dict(meta["folded"])
     runtime.first = dict(meta["first"])
     runtime.tally = Tally(meta["tally"])
+    runtime.census = Census(meta.get("census"))
     _set_reach(runtime, meta["reach"])
     load_states(runtime, snapshot)
     _refill(runtime, meta, snapshot)

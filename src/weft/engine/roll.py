@@ -10,7 +10,7 @@ from collections.abc import Hashable
 from dataclasses import dataclass
 
 from weft.engine.finals import Reading, reading
-from weft.engine.held import Need, needs
+from weft.engine.held import Mask, Need, masks_of, needs
 from weft.engine.shape import Shape, shape
 from weft.kernels.picks import Choice
 from weft.share.nodes import StreamPlan, Tap
@@ -25,6 +25,7 @@ class Entry:
     shape: Shape
     sets: tuple[tuple[Tap, Reading], ...]  # of each grouping set
     needs: tuple[Need, ...]
+    masks: tuple[Mask, ...]
     kind: int  # the same for all that ask the same, whichever groups they pick
     choice: Choice | None
     among: Hashable  # the same for those that may be answered together
@@ -58,6 +59,7 @@ class Roll:
             made,
             tuple((each, reading(plan, each)) for each in tap.sets),
             tuple(needs(plan, tap)),
+            tuple(masks_of(plan, tap)),
             self._kinds.setdefault(asked(tap), len(self._kinds)),
             choice,
             choice if is_alone else "any",

@@ -1,6 +1,6 @@
 """The rows of a source as level 1 needs them, evaluated on whole columns: what `rows_sql` asks Spark for.
 
-    columns as read ─► event time ─► slice or status ─► keys, predicates, arguments, guards
+    columns as read ─► conditions, signatures ─► event time, slice or status ─► keys, arguments, guards
 
 Only where the kernels know every expression of the plan; `compile_scan` raises `Unsuited` for the others.
 """
@@ -19,10 +19,13 @@ import pyarrow.compute as pc
 from weft.engine.ingest import AHEAD, CELL, NO_TIME, UNWANTED
 from weft.kernels.arrow import array_of, whole
 from weft.kernels.expressions import Compiled, compile
+from weft.kernels.signatures import signatures
+from weft.lang.expressions import expr
 from weft.lang.statements import Expr
 from weft.share.nodes import Edges, StreamPlan
 from weft.share.parts import conjuncts
 from weft.share.rowcolumns import row_columns
+from weft.share.signatures import COLUMN, by_columns, signatures_in
 from weft.times import Instant
 
 Bools = npt.NDArray[np.bool_]
@@ -62,7 +65,8 @@ class RowScan:
     ahead: int | None
     wanted: Compiled | None
     keys: tuple[tuple[Compiled, str | None], ...]
-    conjuncts: tuple[Compiled, ...]  # of all predicates, each once
+    conjuncts: tuple[Compiled, ...]  # of all predicates and signatures, each once
+    signatures: tuple[tuple[int, ...], ...]  # of each signature its conjuncts (positions)
     wheres: tuple[tuple[int, ...], ...]  # of each predicate its conjuncts (positions)
     values: tuple[Argument, ...]
     guards: tuple[Compiled, ...]
@@ -71,13 +75,16 @@ class RowScan:
     def rows(self, source: pa.Table, now: Instant | None) -> pa.Table:
         """`status, slice, time, g<i>, w<i>, v<i>, e<i>, q<i>, s<i>_<j>` of the rows in `source`."""
         columns = {name: whole(source.column(name)) for name in source.column_names}
+        held = [_run(conjunct, columns) for conjunct in self.conjuncts]
+        columns |= self._signatures(held, source.num_rows)
         time = columns[self.time].cast(pa.int64())
         status = self._status(columns, time, now)
         cell, valid = status == CELL, status <= UNWANTED
         made = {"status": array_of(status), "slice": self._slices(time, cell), "time": time}
         for at, (key, type_) in enumerate(self.keys):
             made[f"g{at}"] = _where(cell, _one_zero(_run(key, columns), type_))
-        made |= {f"w{at}": where for at, where in enumerate(self._wheres(columns))}
+        for at, where in enumerate(self.wheres):
+            made[f"w{at}"] = reduce(pc.and_kleene, [held[each] for each in where])
         for at, value in enumerate(self.values):
             made[f"v{at}"] = self._argument(value, columns, made)
         for at, guard in enumerate(self.guards):
@@ -88,10 +95,12 @@ class RowScan:
             made |= {f"s{at}_{i}": _run(item, columns, wants) for i, item in enumerate(filtered.items)}
         return pa.table(made)
 
-    def _wheres(self, columns: dict[str, pa.Array]) -> list[pa.Array]:
-        """All predicates; what several of them say is evaluated once."""
-        held = [_run(conjunct, columns) for conjunct in self.conjuncts]
-        return [reduce(pc.and_kleene, [held[at] for at in where]) for where in self.wheres]
+    def _signatures(self, held: list[pa.Array], rows: int) -> dict[str, pa.Array]:
+        """The columns of signatures, from conditions that have been evaluated, each once."""
+        return {
+            f"{COLUMN}{at}": pa.array(signatures([_true(held[each]) for each in bits], rows))
+            for at, bits in enumerate(self.signatures)
+        }
 
     def _status(
         self, columns: dict[str, pa.Array], time: pa.Array, now: Instant | None
@@ -139,16 +148,26 @@ def compile_scan(plan: StreamPlan) -> RowScan:
         raise Unsuited("columns are computed, or its event time is no TIMESTAMP")
     texts = {expr.sql: expr for expr in _expressions(plan)}
 
+    signed = signatures_in(plan)
+    with_signatures = types | {f"{COLUMN}{at}": "bigint" for at in range(len(signed))}
+
     def made(sql: str) -> Compiled:
-        compiled = compile(texts[sql].tree, types)
+        compiled = compile(by_columns(texts[sql], signed).tree, with_signatures)
         if compiled is None:
             raise Unsuited(f"only Spark can evaluate {sql}")
         return compiled
 
     columns = row_columns(plan)
     parts = {where: conjuncts(texts[where]) for where in columns.wheres}
+    parts |= {one.key.sql: [expr(bit) for bit in one.key.tree.expressions] for one in signed}
     texts |= {part.sql: part for each in parts.values() for part in each}
-    distinct = list(dict.fromkeys(part.sql for each in parts.values() for part in each))
+    distinct = {
+        text: at for at, text in enumerate(dict.fromkeys(p.sql for each in parts.values() for p in each))
+    }
+
+    def places(sql: str) -> tuple[int, ...]:
+        return tuple(distinct[part.sql] for part in parts[sql])
+
     return RowScan(
         columns={name: types[name] for name in read},
         time=time,
@@ -157,7 +176,8 @@ def compile_scan(plan: StreamPlan) -> RowScan:
         wanted=made(plan.wanted.sql) if plan.wanted is not None and plan.roots else None,
         keys=tuple((made(key), type_) for key, type_ in zip(columns.keys, columns.key_types)),
         conjuncts=tuple(made(part) for part in distinct),
-        wheres=tuple(tuple(distinct.index(part.sql) for part in each) for each in parts.values()),
+        signatures=tuple(places(one.key.sql) for one in signed),
+        wheres=tuple(places(where) for where in columns.wheres),
         values=tuple(
             Argument(
                 made(value.sql),

@@ -23,6 +23,7 @@ from weft.engine.epochs import FAILED, PicksBy, Texts, change, left_out, unchang
 from weft.engine.errands import Crew
 from weft.engine.fresh import Fresh
 from weft.engine.held import Held, first_bound
+from weft.engine.knowledge import basis_of
 from weft.engine.meter import Meter
 from weft.engine.recovery import find, load_states, restore, save, was_in_buckets
 from weft.engine.relations.state import Relations
@@ -100,6 +101,7 @@ class Runtime:
             self._adopt(kept, self._plan(kept))
             restore(self, snapshot)
             self.measure()
+            self.groups = {name: state.count_groups() for name, state in self.states.items()}
 
     # -- the program in force
 
@@ -135,6 +137,7 @@ class Runtime:
             replace(program, queries=tuple(query for query in program.queries if query.name not in out)),
             {name: version.picks_by for name, version in known.items()},
             anew,
+            basis_of(self),
         )
 
     def _put_in_force(self, program: Program) -> None:

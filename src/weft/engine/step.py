@@ -70,7 +70,7 @@ class StreamState:
         return self._held(self._entries)
 
     def _held(self, entries: Iterable[Entry]) -> Held:
-        return held(((entry.tap, entry.needs) for entry in entries), self.floors, self.reach)
+        return held(((entry.tap, entry.needs, entry.masks) for entry in entries), self.floors, self.reach)
 
     def take(
         self,

@@ -23,7 +23,8 @@ import pyarrow.compute as pc
 from weft.kernels.cells import Selection
 from weft.kernels.combine import Arrays, Bools, Ints, Kind
 from weft.kernels.groups import GroupIndex
-from weft.kernels.picks import Choice, OneOf, Pick, Within
+from weft.kernels.picks import Choice, HasAll, OneOf, Pick, Within
+from weft.kernels.signatures import has_all
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,6 +134,8 @@ def _picked(pick: Pick, key: pa.Array) -> pa.Array:
             return pc.is_in(key, value_set=pa.array(values).cast(key.type), skip_nulls=True)
         case Within(first=first, last=last):
             return pc.and_(pc.greater_equal(key, first), pc.less_equal(key, last))
+        case HasAll(mask=mask):
+            return pc.equal(pc.bit_wise_and(key, mask), mask)
 
 
 def _families(ids: Ints, keys: Sequence[pa.Array], seen: Sequence[int]) -> tuple[Ints, Ints]:
@@ -164,6 +167,7 @@ class Chooser:
         self._chosen: dict[Choice, Chosen] = {}
         self._values: dict[int, dict[object, Ints]] = {}
         self._lanes: dict[tuple[int, tuple[int, ...]], Lanes] = {}
+        self._signed: dict[int, tuple[Ints, Ints]] = {}
 
     def choose(self, choice: Choice, groups: GroupIndex) -> Chosen:
         """The groups that are chosen now."""
@@ -193,7 +197,7 @@ class Chooser:
         for others in picked[1:]:
             ids = ids[np.isin(ids, others, assume_unique=True)]
         hidden = set(range(groups.key_count)) - set(choice.seen)
-        if hidden <= {pick.place for pick in choice.picks if pick.count == 1}:
+        if hidden <= {pick.place for pick in choice.picks if pick.single}:
             return Chosen(ids, np.arange(len(ids)), ids, True)
         family, first = _families(ids, groups.take(ids), choice.seen)
         return Chosen(ids, family, first, len(first) == len(ids))
@@ -203,10 +207,21 @@ class Chooser:
         match pick:
             case Within():
                 return np.flatnonzero(holds([pick], groups.take(np.arange(len(groups)))))
+            case HasAll(place=place, mask=mask):
+                signed, signatures = self._signatures(place, groups)
+                return signed[has_all(signatures, mask)]
             case OneOf(place=place, values=values):
                 by_value = self._by_value(place, groups)
                 found = [by_value[value] for value in dict.fromkeys(values) if value in by_value]
                 return np.sort(np.concatenate(found)) if found else np.zeros(0, np.int64)
+
+    def _signatures(self, place: int, groups: GroupIndex) -> tuple[Ints, Ints]:
+        """The groups that have a signature, and these: looked up once for all who pick by them."""
+        if place not in self._signed:
+            key = groups.take(np.arange(len(groups)))[place]
+            ids = np.flatnonzero(key.is_valid().to_numpy(zero_copy_only=False))
+            self._signed[place] = ids, key.drop_null().to_numpy(zero_copy_only=False)
+        return self._signed[place]
 
     def _by_value(self, place: int, groups: GroupIndex) -> dict[object, Ints]:
         """The groups with each value of a key: looked up once for all who pick by it."""

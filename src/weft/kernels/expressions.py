@@ -19,7 +19,8 @@ from sqlglot import exp
 from weft.kernels import arithmetic, logic
 from weft.kernels.arithmetic import Operation, binary, divided
 from weft.kernels.intervals import numbered, numbered_texts
-from weft.kernels.picks import INTERVAL
+from weft.kernels.picks import COVERS, INTERVAL
+from weft.kernels.signatures import covers
 from weft.kernels.values import (
     KNOWN,
     NUMBERS,
@@ -274,10 +275,22 @@ def _in(tree: exp.Expr, types: Mapping[str, str]) -> Node:
     return Node("boolean", run)
 
 
+def _ours(tree: exp.Expr, types: Mapping[str, str]) -> Node:
+    """What weft itself writes into plans."""
+    if tree.name not in _OURS:
+        raise Outside
+    return _OURS[tree.name](tree, types)
+
+
+def _covers(tree: exp.Expr, types: Mapping[str, str]) -> Node:
+    """Whether a signature has all bits of one of the masks."""
+    signature, *masks = tree.expressions
+    found, wanted = _column(signature, types), [int(mask.name) for mask in masks]
+    return Node("boolean", lambda c, n: Value(covers(found.run(c, n).data, wanted)))
+
+
 def _interval(tree: exp.Expr, types: Mapping[str, str]) -> Node:
     """The number of the interval that a column falls into, cut at literals."""
-    if tree.name != INTERVAL:
-        raise Outside
     name, cuts = tree.expressions[0].this.name, tree.expressions
     literals = [_node(cut.expression, types) for cut in cuts]
     type_ = widest([_column(cuts[0].this, types).type, *(literal.type for literal in literals)])
@@ -427,6 +440,8 @@ _CASTS = {
     exp.DataType.Type.DOUBLE: "double",
 }
 
+_OURS = {INTERVAL: _interval, COVERS: _covers}
+
 _MAKERS: dict[type[Any], Callable[[exp.Expr, Mapping[str, str]], Node]] = {
     exp.Column: _column,
     exp.Literal: _literal,
@@ -465,5 +480,5 @@ _MAKERS: dict[type[Any], Callable[[exp.Expr, Mapping[str, str]], Node]] = {
     exp.Sqrt: _square_root,
     exp.Round: _round,
     exp.Cast: _cast,
-    exp.Anonymous: _interval,
+    exp.Anonymous: _ours,
 }

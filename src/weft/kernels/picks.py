@@ -7,6 +7,10 @@ from dataclasses import dataclass
 INTERVAL = (
     "WEFT_INTERVAL"  # what numbers the intervals of a column: how many of the conditions given to it hold
 )
+SIGNATURE = (
+    "WEFT_SIGNATURE"  # a bit for each of the conditions given to it, the first the lowest: does it hold?
+)
+COVERS = "WEFT_COVERS"  # whether a signature has all bits of one of the masks that follow it
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,9 +21,13 @@ class OneOf:
     values: tuple[str | int | bool, ...]
 
     @property
-    def count(self) -> int:
-        """How many values of the key it takes."""
-        return len(self.values)
+    def single(self) -> bool:
+        """Does it take groups with one value of the key only?"""
+        return len(self.values) == 1
+
+    def part_of(self, groups: float) -> float:
+        """Which part it takes of so many groups that differ in the key."""
+        return min(1.0, len(self.values) / groups)
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,11 +39,30 @@ class Within:
     last: int
 
     @property
-    def count(self) -> int:
-        return max(0, self.last - self.first + 1)
+    def single(self) -> bool:
+        return self.first == self.last
+
+    def part_of(self, groups: float) -> float:
+        return min(1.0, max(0, self.last - self.first + 1) / groups)
 
 
-Pick = OneOf | Within
+@dataclass(frozen=True, slots=True)
+class HasAll:
+    """The key at `place`, a signature, has all bits of the mask."""
+
+    place: int
+    mask: int
+
+    @property
+    def single(self) -> bool:
+        return False
+
+    def part_of(self, groups: float) -> float:
+        """Each bit is set in half of the signatures, if nothing is known of them."""
+        return 0.5 ** self.mask.bit_count()
+
+
+Pick = OneOf | Within | HasAll
 
 
 @dataclass(frozen=True, slots=True)

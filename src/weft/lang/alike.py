@@ -21,7 +21,7 @@ from weft.lang.patterns import Filled, Pattern, pattern_of
 from weft.lang.select import select
 from weft.lang.statements import Expr, Item, LaterExpr, OrderKey, Select, Source
 from weft.lang.text import Text
-from weft.lang.tokens import outside
+from weft.lang.tokens import outside, tokens_between
 from weft.lang.windows import window
 
 # Whether it has a window, its tokens without it and without constants, and the kinds of those.
@@ -78,14 +78,14 @@ class Alike:
 
 
 class _Later:
-    """A SELECT that is read when it is asked for."""
+    """A SELECT that is read when it is asked for; until then it is a stretch of the text, without tokens."""
 
     def __init__(self, text: Text, tokens: list[Token]) -> None:
-        self._text, self._tokens = text, tokens
+        self._text, self._start, self._end = text, tokens[0].start, tokens[-1].end + 1
 
     @cached_property
     def read(self) -> Select:
-        return select(self._text, self._tokens)
+        return select(self._text, tokens_between(self._text, self._start, self._end))
 
     @property
     def where(self) -> Expr:
@@ -110,7 +110,7 @@ class _Later:
                 for at, key in enumerate(first.order_by)
             ),
             limit=first.limit,
-            place=self._text.place_of(self._tokens[0], self._tokens[-1]),
+            place=self._text.place(self._start, self._end),
         )
 
     def _expr(self, known: Expr, find: Callable[[], Expr | None]) -> Expr:

@@ -58,6 +58,14 @@ def tokens_before(text: Text, end: int) -> list[Token]:
     return _join_doubled_quotes(text.text, _with_window_calls(tokens))
 
 
+def tokens_between(text: Text, start: int, end: int) -> list[Token]:
+    """The tokens of a stretch in which all that opens closes; each says where it stands in the whole text."""
+    return [
+        Token(token.token_type, token.text, token.line, token.col, token.start + start, token.end + start)
+        for token in tokens_before(Text(text.text[start:end], text.file), end - start)
+    ]
+
+
 def _with_window_calls(tokens: list[Token]) -> list[Token]:
     """The tokens with `window(` read as a call: as a keyword it would end the GROUP BY that it stands in."""
     return [

@@ -14,6 +14,7 @@ from weft.plan.nodes import Program, Query, Related, Stream
 from weft.share.intakes import gathered, woven
 from weft.share.loom import Loom
 from weft.share.members import Taken, take
+from weft.share.model.forecast import Basis
 from weft.share.nodes import Guard, Saving, SharedPlan, StreamPlan, Tap, Woven
 from weft.share.parts import parts
 from weft.share.predicates import Hidden
@@ -23,12 +24,13 @@ STALE = 0.25  # of the queries: when so many have gone, the plan is made anew wi
 FEW = 8  # queries that may go before that
 
 
-def build(program: Program, hidden: Hidden | None = None) -> SharedPlan:
+def build(program: Program, hidden: Hidden | None = None, basis: Basis | None = None) -> SharedPlan:
     """The shared plan of `program`; a stream that no query reads is left out.
 
-    `hidden` tells by which keys queries pick groups; what it does not tell of a query is decided here.
+    `hidden` tells by which keys queries pick groups; what it does not tell of a query is decided here, by
+    what is known of the streams.
     """
-    return Planner().plan(program, hidden)
+    return Planner().plan(program, hidden, basis=basis)
 
 
 class Planner:
@@ -42,7 +44,13 @@ class Planner:
         self._total = _Apart()
         self._gone = 0  # queries, since all was woven
 
-    def plan(self, program: Program, hidden: Hidden | None = None, anew: bool = False) -> SharedPlan:
+    def plan(
+        self,
+        program: Program,
+        hidden: Hidden | None = None,
+        anew: bool = False,
+        basis: Basis | None = None,
+    ) -> SharedPlan:
         """The plan of `program`, from that of the one before; queries are known by being the same object.
 
         `anew`: nothing is left in it of what only queries needed that are gone.
@@ -58,7 +66,8 @@ class Planner:
             self._unravel(streams)
         for stream in program.streams:
             self._looms.setdefault(stream.name, Loom(stream))
-        self._add([query for query in single if query.name not in self._taken], hidden or {})
+        new = [query for query in single if query.name not in self._taken]
+        self._add(new, hidden or {}, basis or Basis())
         return self._shared()
 
     def hidden(self) -> dict[str, tuple[str, ...]]:
@@ -75,14 +84,14 @@ class Planner:
                     known = woven(query, program.streams)
                 self._related[query.name] = known
 
-    def _add(self, queries: Sequence[Query], hidden: Hidden) -> None:
+    def _add(self, queries: Sequence[Query], hidden: Hidden, basis: Basis) -> None:
         new: dict[str, list[Taken]] = {}
         for query in queries:
             loom = self._looms[parts(query).stream]
             taken = self._taken[query.name] = take(query, loom.types)
             new.setdefault(loom.stream.name, []).append(taken)
         for stream, taken_apart in new.items():
-            self._looms[stream].add(taken_apart, hidden)
+            self._looms[stream].add(taken_apart, hidden, basis)
 
     def _drop(self, name: str) -> None:
         taken = self._taken.pop(name)
@@ -106,7 +115,7 @@ class Planner:
             if same is not None and same.stream is not loom.stream:
                 mine = [take(taken.query, loom.types) for taken in mine]
                 self._taken |= {taken.query.name: taken for taken in mine}
-            loom.add(mine, fixed)
+            loom.add(mine, fixed, Basis())
         self._looms, self._gone = looms, 0
 
     def _shared(self) -> SharedPlan:

@@ -19,6 +19,7 @@ from weft.share.model.forecast import Basis, forecast
 from weft.share.model.measured import Measured
 from weft.share.model.show import show_cost_of, show_forecast
 from weft.share.nodes import SharedPlan
+from weft.share.predicates import Hidden
 from weft.share.show import show_shared, show_tap
 
 
@@ -47,13 +48,14 @@ def explain_program(
     format: str = "text",
     basis: Basis | None = None,
     measured: Measured | None = None,
+    hidden: Hidden | None = None,
 ) -> Explanation:
     """EXPLAIN name, or EXPLAIN ALL when `name` is None; `format` is text or json.
 
     `basis`: what the streams bring and the machine takes, where that is known. `measured`: what a run has
-    used, to be shown beside what is predicted of it.
+    used, to be shown beside what is predicted of it. `hidden`: by which keys its queries pick groups.
     """
-    plan, basis = build(program), basis or Basis()
+    plan, basis = build(program, hidden), basis or Basis()
     query = None if name is None else _find(program, name)
     found = None if measured is None else compared(plan, basis, measured)
     if format == "json":

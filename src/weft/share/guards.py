@@ -30,13 +30,14 @@ class Guarded:
     keys: tuple[Expr, ...]
     calls: tuple[Aggregation, ...]
     guard: Guard | None
+    inside: Expr | None = None  # the last part of `where`, said of rows that pass all the others
 
 
 def guarded(query: str, parts: Parts, types: Types) -> Guarded:
     """The expressions of `query` made safe, its predicate without the rows on which one of them fails."""
     keys = parts.aggregate.keys if parts.aggregate else parts.items
     calls = parts.aggregate.aggregations if parts.aggregate else ()
-    fails = _fails(parts.where, keys, calls, types)
+    fails, inside = _fails(parts.where, keys, calls, types)
     where = None if parts.where is None else safe(parts.where, types)
     if fails is not None:
         where = conjunction([*([where] if where else []), _not(fails)])
@@ -45,6 +46,7 @@ def guarded(query: str, parts: Parts, types: Types) -> Guarded:
         tuple(safe(key.expr, types) for key in keys),
         tuple(_safe_call(call, types) for call in calls),
         None if fails is None else Guard(query, fails, f"an expression of `{query}` fails on this row"),
+        None if inside is None else _not(inside),
     )
 
 
@@ -58,7 +60,8 @@ def _safe_call(call: Aggregation, types: Types) -> Aggregation:
 
 def _fails(
     where: Expr | None, keys: tuple[Named, ...], calls: tuple[Aggregation, ...], types: Types
-) -> Expr | None:
+) -> tuple[Expr | None, Expr | None]:
+    """When a query fails on a row: on any; and on one that passes its WHERE, which queries have in common."""
     inside = [failing(key.expr, types) for key in keys]
     for call in calls:
         arguments = disjunction([f for f in (failing(arg, types) for arg in call.args) if f])
@@ -68,9 +71,11 @@ def _fails(
         inside.append(arguments)
     evaluated = disjunction([part for part in inside if part])
     if where is None:
-        return evaluated
+        return evaluated, evaluated
     outer = failing(where, types)
-    return disjunction([part for part in (outer, _when(safe(where, types), evaluated)) if part])
+    anywhere = [part for part in (outer, _when(safe(where, types), evaluated)) if part]
+    passing = [part for part in (outer, evaluated) if part]
+    return disjunction(anywhere), disjunction(passing)
 
 
 def _when(condition: Expr, fails: Expr | None) -> Expr | None:

@@ -2,7 +2,7 @@
 
 A feed whose keys are a subset of another's is combined from that one's partials: there are never more of them
 than rows. Feeds with an extra key may have almost as many cells as rows, so only their like are derived from
-them.
+them. From those with a signature only those with the same: they need not hold rows that others ask for.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 
 from weft.lang.statements import Expr
 from weft.share.nodes import Feed, Partial
+from weft.share.signatures import is_signature
 
 
 @dataclass(slots=True)
@@ -56,6 +57,8 @@ def _is_root(draft: Draft, drafts: list[Draft]) -> bool:
 def _serves(finer: Draft, coarser: Draft) -> bool:
     """Can `coarser` be combined from `finer`, at little cost?"""
     if finer.extra and not coarser.extra:
+        return False
+    if any(is_signature(key.sql) and key not in coarser.keys for key in finer.keys):
         return False
     if finer.extra == coarser.extra and finer.inner >= coarser.inner:
         return set(coarser.keys) < set(finer.keys)

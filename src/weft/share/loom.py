@@ -12,18 +12,23 @@ aggregated by the same code, and the others are where they were.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from weft.lang.statements import Expr, WindowSpec
 from weft.plan.nodes import Stream
+from weft.share import signatures
 from weft.share.drafts import Drafts
 from weft.share.intervals import is_interval
 from weft.share.members import Taken, columns_in, members, standing
+from weft.share.model.forecast import Basis
+from weft.share.model.treatment import Facts
 from weft.share.nodes import Edges, Guard, Standing, StreamPlan, Tap
-from weft.share.parts import disjunction, parts
-from weft.share.predicates import About, Asking, Condition, Hidden, about, decide
+from weft.share.parts import conjunction, disjunction, parts
+from weft.share.predicates import About, Apart, Asking, Condition, Hidden, about, decide
+from weft.share.signatures import is_signature
 from weft.share.slicing import Pair, cut, pairs_of
+from weft.share.treatments import Picks, judged, with_signatures
 from weft.times import Duration
 
 
@@ -44,10 +49,13 @@ class Loom:
         self._wanted = _Wanted()
         self._cuts = _Cuts()
 
-    def add(self, queries: Iterable[Taken], fixed: Hidden) -> None:
-        """Take in queries; `fixed` tells by which keys some of them pick groups."""
+    def add(self, queries: Iterable[Taken], fixed: Hidden, basis: Basis) -> None:
+        """Take in queries; `fixed` tells by which keys some of them pick groups.
+
+        By which the others do is decided here, and `basis` is what that rests on.
+        """
         new = list(queries)
-        self._decide(new, fixed)
+        self._decide(new, fixed, basis)
         for taken in new:
             name = taken.query.name
             if taken.safe.guard is not None:
@@ -58,21 +66,34 @@ class Loom:
             else:
                 self._add_tap(taken)
 
-    def _decide(self, new: Iterable[Taken], fixed: Hidden) -> None:
+    def _decide(self, new: Iterable[Taken], fixed: Hidden, basis: Basis) -> None:
         """By which keys the queries pick groups."""
         for taken in new:
             fresh = [one for one in taken.conditions if one not in self._conditions]
             self._conditions.update(dict.fromkeys(fresh))
             self._counts.update(map(about, dict.fromkeys(fresh)))
         self.hidden |= {taken.query.name: fixed.get(taken.query.name, ()) for taken in new}
-        known = dict.fromkeys(key for keys in self.hidden.values() for key in keys if is_interval(key))
-        open_ = {
-            taken.query.name: Asking(taken.conditions, taken.parts.window)
-            for taken in new
-            if taken.conditions and taken.query.name not in fixed
-        }
-        if open_:
-            self.hidden |= decide(open_, self._counts, list(known), self.types)
+        open_ = {taken.query.name: taken for taken in new if taken.may_pick and taken.query.name not in fixed}
+        if any(taken.safe.where is not None for taken in open_.values()):
+            self.hidden |= self._picks(open_, self._facts(open_.values(), basis))
+
+    def _picks(self, new: Mapping[str, Taken], facts: Facts) -> Picks:
+        """By which keys new queries are to pick."""
+        known = dict.fromkeys(key for keys in self.hidden.values() for key in keys)
+        asking = {name: Asking(taken.conditions, taken.parts.window) for name, taken in new.items()}
+        cut = [key for key in known if is_interval(key)]
+        picks = decide(asking, self._counts, cut, self.types, judged(new, known, facts))
+        signed = [key for key in known if is_signature(key)]
+        return with_signatures(new, picks, signed, facts, self.types)
+
+    def _facts(self, new: Iterable[Taken], basis: Basis) -> Facts:
+        """What the choice of keys rests on."""
+        for taken in new:
+            if taken.parts.window is not None:
+                self._cuts.add(taken.parts.window)
+        by_row = basis.constants.by_columns if self.stream.statement.format == "parquet" else 1.0
+        load = basis.loads.of(self.stream.name)
+        return Facts(load, basis.constants, self._cuts.edges().fine, by_row)
 
     def _add_standing(self, name: str, made: Standing) -> None:
         self._standing[name] = made
@@ -84,7 +105,7 @@ class Loom:
         for member in members(taken, self.hidden[name], self.types):
             taps.append(self._drafts.add(member))
             self._columns.update(member.columns())
-            self._wanted.add(member.apart.rest)
+            self._wanted.add(member.apart)
             self._cuts.add(member.window)
         self._taps[name] = replace(taps[0], others=tuple(taps[1:])) if len(taps) > 1 else taps[0]
 
@@ -116,23 +137,35 @@ class Loom:
 
 
 class _Wanted:
-    """Which rows are asked for: those that any predicate lets pass; all, if a query has none."""
+    """Which rows are asked for: those that any predicate lets pass; all, if a query has none.
+
+    A query that picks by a signature has the rows with its bits, and of these those that pass what is left.
+    """
 
     def __init__(self) -> None:
-        self._wheres: dict[Expr | None, None] = {}
+        self._masks: dict[tuple[Expr | None, Expr | None], set[int]] = {}  # by signature, and what is left
         self._made: Expr | None = None
         self._clean = True
 
-    def add(self, where: Expr | None) -> None:
-        self._clean = self._clean and where in self._wheres
-        self._wheres[where] = None
+    def add(self, apart: Apart) -> None:
+        picked = next((each for each in apart.picked if isinstance(each, signatures.Picked)), None)
+        key, mask = (None, 0) if picked is None else (picked.key, picked.mask)
+        masks = self._masks.setdefault((key, apart.rest), set())
+        self._clean = self._clean and mask in masks
+        masks.add(mask)
 
     def expr(self) -> Expr | None:
         if not self._clean:
-            some = [where for where in self._wheres if where is not None]
-            self._made = None if len(some) < len(self._wheres) else disjunction(some)
+            some = [self._asked(key, rest, masks) for (key, rest), masks in self._masks.items()]
+            known = [where for where in some if where is not None]
+            self._made = None if len(known) < len(some) else disjunction(known)
             self._clean = True
         return self._made
+
+    @staticmethod
+    def _asked(key: Expr | None, rest: Expr | None, masks: set[int]) -> Expr | None:
+        covered = [] if key is None else [signatures.covering(key, masks)]
+        return conjunction([*covered, *([] if rest is None else [rest])])
 
 
 class _Cuts:

@@ -17,7 +17,7 @@ from weft.plan.nodes import Project, Query
 from weft.share.guards import Guarded, guarded
 from weft.share.nodes import Op, Partial, Standing
 from weft.share.partials import Recipe, recipe
-from weft.share.parts import Parts, conjunction, parts
+from weft.share.parts import Parts, conjunction, conjuncts, parts
 from weft.share.predicates import Apart, Condition, Types, conditions, take_apart
 
 _RANKED = ("string", "binary", "varchar", "char")
@@ -32,6 +32,14 @@ class Taken:
     parts: Parts
     safe: Guarded
     conditions: tuple[Condition, ...]
+    may_pick: bool
+
+    @property
+    def said(self) -> dict[str, Expr]:
+        """How a signature says what keeps failing rows out: of rows that pass the rest, in common words."""
+        if self.safe.where is None or self.safe.inside is None:
+            return {}
+        return {conjuncts(self.safe.where)[-1].sql: self.safe.inside}
 
 
 def take(query: Query, types: Types) -> Taken:
@@ -39,7 +47,7 @@ def take(query: Query, types: Types) -> Taken:
     found = parts(query)
     safe = guarded(query.name, found, types)
     may_pick = found.aggregate is not None and _may_pick(query, safe)
-    return Taken(query, found, safe, tuple(conditions(safe.where, types)) if may_pick else ())
+    return Taken(query, found, safe, tuple(conditions(safe.where, types)) if may_pick else (), may_pick)
 
 
 def _may_pick(query: Query, safe: Guarded) -> bool:
@@ -71,7 +79,9 @@ class Member:
 
     def columns(self) -> Iterator[str]:
         """What its expressions speak of."""
-        yield from columns_in(self.guarded.where, *self.guarded.keys)
+        yield from columns_in(
+            self.guarded.where, *self.guarded.keys, *(each.key for each in self.apart.picked)
+        )
         for made in self.recipes:
             yield from columns_in(
                 made.extra, *(part for p in made.partials for part in (p.arg, p.by, p.where))
@@ -83,7 +93,7 @@ def members(taken: Taken, keys: tuple[str, ...], types: Types) -> Iterator[Membe
     query, aggregate, safe = taken.query, taken.parts.aggregate, taken.safe
     if taken.parts.window is None or aggregate is None:
         raise Bug("plan-shape", f"`{query.name}` aggregates without a window")
-    apart = take_apart(safe.where, keys, types)
+    apart = take_apart(safe.where, keys, types, taken.said)
     recipes = tuple(recipe(call, _both(apart.rest, call.filter)) for call in safe.calls)
     for each in aggregate.sets or (tuple(range(len(safe.keys))),):
         of_set = replace(safe, keys=tuple(safe.keys[at] for at in each))

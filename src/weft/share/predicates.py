@@ -6,7 +6,8 @@
 
 Row by row a thousand such conditions cost a thousand comparisons, and their partials a thousand columns. As a
 key they cost a cell for each customer in a slice, and there are never more cells than rows. Ranges of one
-column are picked by the number of the interval that a value falls into (`intervals`).
+column are picked by the number of the interval that a value falls into (`intervals`), and conditions that
+queries combine in many ways by the bits of a `signature`.
 
 What is decided for a query holds as long as it runs: its partials are kept under these keys.
 """
@@ -22,9 +23,10 @@ from sqlglot import exp
 from weft.kernels.picks import OneOf
 from weft.lang.expressions import expr
 from weft.lang.statements import Expr, WindowSpec
-from weft.share import intervals
+from weft.share import intervals, signatures
 from weft.share.intervals import Cuts, Range, cut_at, cuts_of, is_interval, range_of
 from weft.share.parts import conjunction
+from weft.share.signatures import is_signature, read_signature
 
 MANY = 8  # different conditions on one column, from which on a cell for each value costs less than they do
 READ = 50  # intervals for each query that cost no more than asking every row for its range
@@ -58,7 +60,7 @@ class Equals:
 
 
 Condition = Equals | Range
-Picked = Equals | intervals.Picked
+Picked = Equals | intervals.Picked | signatures.Picked
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,9 +76,15 @@ def conditions(where: Expr | None, types: Types) -> list[Condition]:
     return _together(_condition(part, types) for part in _conjuncts(where))
 
 
-def take_apart(where: Expr | None, keys: Sequence[str], types: Types) -> Apart:
-    """A predicate with the conditions that are met by picking groups by these keys told apart."""
-    plain = {key for key in keys if not is_interval(key)}
+def take_apart(
+    where: Expr | None, keys: Sequence[str], types: Types, said: Mapping[str, Expr] | None = None
+) -> Apart:
+    """A predicate with the conditions that are met by picking groups by these keys told apart.
+
+    What no other key meets is met by the signature, as far as it has bits for it; `said` is how some of it is
+    said there.
+    """
+    plain = {key for key in keys if not is_interval(key) and not is_signature(key)}
     cuts = {made.column.sql: made for made in (cuts_of(key, types) for key in keys if is_interval(key))}
 
     def picked(one: Condition | None) -> Picked | None:
@@ -88,8 +96,12 @@ def take_apart(where: Expr | None, keys: Sequence[str], types: Types) -> Apart:
         return None
 
     parts = [(part, _condition(part, types) if keys else None) for part in _conjuncts(where)]
-    found = [picked(one) for one in _together(one for _, one in parts)]
+    found: list[Picked | None] = [picked(one) for one in _together(one for _, one in parts)]
     rest = [expr(part) for part, one in parts if picked(one) is None]
+    for signature in (read_signature(key) for key in keys if is_signature(key)):
+        bits = {part.sql: (said or {}).get(part.sql, part) for part in rest}
+        found.append(signature.picked(bits.values()))
+        rest = [part for part in rest if bits[part.sql].sql not in signature.bits]
     return Apart(tuple(each for each in found if each is not None), conjunction(rest))
 
 
@@ -116,12 +128,17 @@ class Asking:
 
 
 def decide(
-    new: Mapping[str, Asking], counts: Counter[About], intervals: Iterable[str], types: Types
+    new: Mapping[str, Asking],
+    counts: Counter[About],
+    intervals: Iterable[str],
+    types: Types,
+    judged: Mapping[About, bool],
 ) -> dict[str, tuple[str, ...]]:
     """For each query the keys it is to pick groups by.
 
     `counts` tells how many different conditions all queries have, `intervals` the keys that numbers of
-    intervals are. A range whose bounds are among those cuts joins them; many others are cut anew.
+    intervals are. A range whose bounds are among those cuts joins them; many others are cut anew. Whether it
+    pays is `judged` for columns of which something is known.
     """
     known = [cuts_of(key, types) for key in intervals]
     worth = _worth_cutting(new.values(), known)
@@ -129,9 +146,9 @@ def decide(
     def is_picked(one: Condition) -> bool:
         match one:
             case Equals():
-                return counts[about(one)] >= MANY
+                return judged.get(about(one), counts[about(one)] >= MANY)
             case Range():
-                return _holding(one, known) is not None or about(one) in worth
+                return _holding(one, known) is not None or judged.get(about(one), about(one) in worth)
 
     best = {name: _best(filter(is_picked, each.conditions), counts) for name, each in new.items()}
     cuts = [*known, *_cut_anew([one for one in best.values() if one is not None], known)]

@@ -11,7 +11,7 @@ from weft.lang.dialect import Weft
 from weft.lang.statements import Expr, WindowSpec
 from weft.share.nodes import Feed, Final, Partial, SharedPlan, Standing, StreamPlan, Tap
 from weft.share.parts import parts
-from weft.share.picking import show_key, show_pick
+from weft.share.picking import is_guard, show_key, show_pick
 from weft.share.same import same_as
 from weft.share.slicing import overlap
 from weft.share.table import table
@@ -184,14 +184,9 @@ def _where(where: Expr | None) -> str:
     if where is None:
         return ""
     conjuncts = list(where.tree.flatten()) if isinstance(where.tree, exp.And) else [where.tree]
-    shown = " AND ".join(part.sql(dialect=Weft) for part in conjuncts if not _is_guard(part))
-    guard = "(rows it fails on left out)" if any(_is_guard(part) for part in conjuncts) else ""
+    shown = " AND ".join(part.sql(dialect=Weft) for part in conjuncts if not is_guard(part))
+    guard = "(rows it fails on left out)" if any(is_guard(part) for part in conjuncts) else ""
     return f"{f'where {shown}' if shown else ''} {guard}".strip()
-
-
-def _is_guard(tree: exp.Expr) -> bool:
-    inner = tree.this if isinstance(tree, exp.Not) else None
-    return isinstance(inner, exp.Coalesce) and inner.expressions == [exp.false()]
 
 
 def _show_partial(partial: Partial, sketches: Names) -> str:

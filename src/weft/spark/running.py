@@ -126,6 +126,12 @@ class Running:
             self.account.look()
             return self.account.measured()
 
+    @property
+    def picks_by(self) -> dict[str, tuple[str, ...]]:
+        """By which keys its queries pick groups, as was decided when they were added."""
+        with self.runtime.lock:
+            return {name: query.picks_by for name, query in self.runtime.running.items()}
+
     def _report(self) -> None:
         """Once a second: open what has come up, let go of what no sink needs, tell how it stands."""
         with self._reporting:

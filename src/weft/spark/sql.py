@@ -24,7 +24,9 @@ from weft.kernels.columns import part_columns
 from weft.plan.coercion import decimal_parts
 from weft.share.nodes import Edges, Op, Partial, StreamPlan
 from weft.share.rowcolumns import RowColumns, key_layout, row_columns
+from weft.share.signatures import COLUMN, by_columns, signatures_in
 from weft.spark.intervals import key_sql
+from weft.spark.signatures import covers_sql, signature_sql
 
 CELL, UNWANTED, NO_TIME, AHEAD, BROKEN = range(5)
 """Status of a group: cells; valid rows no aggregate query wants; rows that cannot be taken, and why."""
@@ -77,7 +79,9 @@ def at_time(now: int | None, sql: str) -> str:
 def place(plan: StreamPlan, source: str, corrupt: bool, now: int | None) -> str:
     """The rows of `source` with their event time and the slice, or the code of the status, they fall into."""
     time = quoted(plan.stream.statement.time_column)
-    timed = f"SELECT *, unix_micros(CAST({time} AS TIMESTAMP)) AS {TIME} FROM {source}"
+    signed = [f"{signature_sql(one)} AS {COLUMN}{at}" for at, one in enumerate(signatures_in(plan))]
+    columns = ["*", f"unix_micros(CAST({time} AS TIMESTAMP)) AS {TIME}", *signed]
+    timed = f"SELECT {', '.join(columns)} FROM {source}"
     cases = [f"WHEN {CORRUPT} IS NOT NULL THEN {code(BROKEN)}"] if corrupt else []
     cases.append(f"WHEN {TIME} IS NULL THEN {code(NO_TIME)}")
     ahead = plan.stream.statement.max_ahead
@@ -92,7 +96,8 @@ def _slice_or_unwanted(plan: StreamPlan) -> str:
     start = slice_start(plan.edges, TIME)
     if plan.wanted is None:
         return f"ELSE {start}"
-    return f"WHEN {plan.wanted.sql} THEN {start} ELSE {code(UNWANTED)}"
+    wanted = covers_sql(by_columns(plan.wanted, signatures_in(plan)))
+    return f"WHEN {wanted} THEN {start} ELSE {code(UNWANTED)}"
 
 
 def slice_start(edges: Edges, time: str) -> str:
@@ -210,7 +215,10 @@ def one_zero(value: str, type_: str | None) -> str:
 
 def derive(plan: StreamPlan, columns: RowColumns, source: str, corrupt: bool, now: int | None) -> str:
     """The placed rows with keys, null where they are no cells, and predicates: each evaluated once."""
-    written = {key.sql: key_sql(key) for root in plan.roots for key in plan.feeds[root].keys}
+    signed = signatures_in(plan)
+    written = {
+        key.sql: key_sql(by_columns(key, signed)) for root in plan.roots for key in plan.feeds[root].keys
+    }
     keys = [
         f"CASE WHEN {IS_CELL} THEN {one_zero(f'({written[key]})', type_)} END AS _weft_g{at}"
         for at, (key, type_) in enumerate(zip(columns.keys, columns.key_types))

@@ -84,3 +84,11 @@ def test_bars_are_in_proportion_and_labels_are_escaped() -> None:
     assert widths == [svg.BAR / 4, svg.BAR]
     fills = [bar.attrib["fill"] for bar in root.iter("{http://www.w3.org/2000/svg}rect")]
     assert fills == [svg.GREY, svg.BLUE]
+
+
+def test_what_is_kept_as_text_is_shown_as_it_was_printed(tmp_path):
+    (tmp_path / "weaving.txt").write_text("$ python -m benchmarks.weaving\n\nfound\n")
+    (tmp_path / "other.txt").write_text("not of the page")
+    page = report.page({}, report.texts(tmp_path))
+    assert f"## {report.TEXTS['weaving']}\n\n```\n$ python -m benchmarks.weaving\n\nfound\n```" in page
+    assert "not of the page" not in page

@@ -31,7 +31,9 @@ from weft.plan.nodes import Program
 from weft.share.nodes import Op, Partial, StreamPlan
 from weft.share.parts import parts
 from weft.share.rowcolumns import key_layout
+from weft.share.signatures import COLUMN, by_columns, signatures_in
 from weft.spark.outlets import Outlets, check_sinks
+from weft.spark.signatures import covers_sql, signature_sql
 
 STREAM = """
 CREATE STREAM trades (sym STRING, price DOUBLE, qty BIGINT, note STRING, ts TIMESTAMP)
@@ -167,20 +169,25 @@ def _cells(db: duckdb.DuckDBPyConnection, plan: StreamPlan, root: int) -> pa.Tab
         for at, partial in enumerate(feed.partials)
         for suffix, sql in _parts(partial).items()
     }
-    wanted = plan.wanted.sql if plan.wanted is not None else "TRUE"
+    signed = signatures_in(plan)
+    wanted = covers_sql(by_columns(plan.wanted, signed)) if plan.wanted is not None else "TRUE"
     grain = plan.edges.grain
     assert grain is not None
+    bits = [f"{signature_sql(one)} AS {COLUMN}{at}" for at, one in enumerate(signed)]
+    taken = f"(SELECT {', '.join(['*', *bits])} FROM taken)"
     placed = f"CASE WHEN {wanted} THEN 0 ELSE 1 END AS status, t - t % {grain} AS start, *"
     counts = _count_columns(plan) if root == plan.roots[0] else {}
     columns = {
         "feed": str(root),
         "status": "status",
         "slice": "CASE WHEN status = 0 THEN start END",
-        **{name: f"CASE WHEN status = 0 THEN {key.sql} END" for name, key in keys.items()},
+        **{
+            name: f"CASE WHEN status = 0 THEN {by_columns(key, signed).sql} END" for name, key in keys.items()
+        },
     }
     made = ", ".join(f"{sql} AS {name}" for name, sql in (columns | parts_ | counts).items())
     grouped = ", ".join(columns[name] for name in columns if name != "feed")
-    return _typed(db.sql(f"SELECT {made} FROM (SELECT {placed} FROM taken) GROUP BY {grouped}"))
+    return _typed(db.sql(f"SELECT {made} FROM (SELECT {placed} FROM {taken}) GROUP BY {grouped}"))
 
 
 def _counts(db: duckdb.DuckDBPyConnection, plan: StreamPlan) -> pa.Table:

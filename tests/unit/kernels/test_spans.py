@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from functools import reduce
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -26,43 +24,34 @@ def values(kind: Kind, random: np.random.Generator, cells: int) -> Arrays:
     return tuple(random.integers(-9, 9, shape).astype(dtype) for dtype in kind.dtypes)
 
 
-def expected(bank: Dyadic, lo: Ints, hi: Ints) -> list[Arrays]:
+def expected(bank: Dyadic, lo: Ints, hi: Ints) -> Arrays:
+    """Position after position, each added to all windows that hold it."""
     base = tuple(array[COMPS] for array in bank.base())
-    found = []
-    for first, last in zip(lo, hi):
-        empty = bank.kind.empty((len(COMPS), GROUPS))
-        parts = [tuple(array[:, at] for array in base) for at in range(first, last)]
-        found.append(reduce(bank.kind.combine, parts, empty))
+    found = bank.kind.empty((len(COMPS), len(lo), GROUPS))
+    for step in range(int((hi - lo).max(initial=0))):
+        held = np.flatnonzero(lo + step < hi)
+        some = bank.kind.combine(
+            tuple(array[:, held] for array in found), tuple(array[:, lo[held] + step] for array in base)
+        )
+        for array, values in zip(found, some):
+            array[:, held] = values
     return found
 
 
 def check(bank: Dyadic, first: int, step: int, length: int) -> None:
     lo = np.arange(first, bank.size - length + 1, step)
-    found = bank.ranges(Bounds(lo, lo + length), COMPS)
-    for window, wanted in enumerate(expected(bank, lo, lo + length)):
-        assert_close(found, window, wanted)
+    assert_right(bank, lo, lo + length)
 
 
 def check_early(bank: Dyadic, origin: int, step: int, length: int) -> None:
     """Windows of which the first reach back to before the first position."""
     hi = np.arange(origin + 1, bank.size + 1, step)
-    lo = np.maximum(hi - length, origin)
-    found = bank.ranges(Bounds(lo, hi), COMPS)
-    base = tuple(array[COMPS] for array in bank.base())
-    total, upto = bank.kind.empty((len(COMPS), GROUPS)), origin
-    for window in np.flatnonzero(lo == origin):
-        for at in range(upto, hi[window]):
-            total = bank.kind.combine(total, tuple(array[:, at] for array in base))
-        upto = hi[window]
-        assert_close(found, window, total)
-    for window in np.flatnonzero(lo > origin)[-2:]:
-        (wanted,) = expected(bank, lo[[window]], hi[[window]])
-        assert_close(found, window, wanted)
+    assert_right(bank, np.maximum(hi - length, origin), hi)
 
 
-def assert_close(found: Arrays, window: int, wanted: Arrays) -> None:
-    for array, want in zip(found, wanted):
-        np.testing.assert_allclose(array[:, window], want, rtol=1e-12)
+def assert_right(bank: Dyadic, lo: Ints, hi: Ints) -> None:
+    for array, wanted in zip(bank.ranges(Bounds(lo, hi), COMPS), expected(bank, lo, hi), strict=True):
+        np.testing.assert_allclose(array, wanted, rtol=1e-12)
 
 
 @pytest.mark.parametrize("kind", [ADD, LEAST_OF, MOMENTS, PAIR], ids=lambda kind: kind.name)

@@ -34,7 +34,7 @@ from weft.kernels import families
 from weft.kernels.choosing import holds
 from weft.kernels.columns import ColumnSpec
 from weft.kernels.dense import Dense
-from weft.kernels.picks import Choice, OneOf, Pick, Within
+from weft.kernels.picks import Choice, HasAll, OneOf, Pick, Within
 from weft.kernels.sparse import Sparse
 from weft.kernels.state import Answered, FeedState
 
@@ -178,6 +178,8 @@ def _is_picked(key: object, pick: Pick) -> bool:
             return key in values
         case Within(first=first, last=last):
             return isinstance(key, int) and first <= key <= last
+        case HasAll(mask=mask):
+            return isinstance(key, int) and key & mask == mask
 
 
 def windows(width: int, slide: int) -> tuple[np.ndarray, np.ndarray]:

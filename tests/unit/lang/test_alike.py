@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 import pickle
+import tracemalloc
 from collections.abc import Iterator
 from typing import Any
 
@@ -83,3 +85,20 @@ def test_a_window_that_is_wrong_is_told() -> None:
     text = good.format("[RANGE 1 MINUTE]") + bad.format("[RANGE 1 MINUT]") + bad.format("[SLIDE 1 MINUTE]")
     errors = [one.error for one in parse.read_program(text) if isinstance(one, parse.Unread)]
     assert [(error.at.line if error.at else 0) for error in errors] == [2, 3]
+
+
+def test_what_is_read_later_keeps_no_tokens():
+    """Of five thousand queries the tokens were more than all else that is held of them."""
+    text = "".join(
+        f"CREATE QUERY q{at} AS SELECT symbol, SUM(qty) FROM trades [RANGE {at + 1} SECONDS] "
+        "GROUP BY symbol;\n"
+        for at in range(300)
+    )
+    tracemalloc.start()
+    try:
+        statements = parse_program(text)
+        gc.collect()
+        held, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert held < 5000 * len(statements)

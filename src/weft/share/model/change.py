@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from weft.share.model.load import Load
 from weft.share.model.plans import SHARED, Way, Ways
 
-LESS = 0.95  # of the cost: what is closer is the same
 STEPS = 4  # halvings between two looks
 _FEWER = slice(None, None, 4)  # of the cuts
 
@@ -61,7 +60,5 @@ def _between(
 
 def _better(ways: Ways, load: Load) -> Way | None:
     """The way that costs clearly less than what weft does; None: there is none."""
-    found = ways.all(load, _FEWER)
-    shared = next(way for way in found if way.name == SHARED)
-    best = min(found, key=lambda way: way.cost)
-    return best if best.cost < LESS * shared.cost else None
+    best = ways.chosen(load, _FEWER)
+    return None if best.name == SHARED else best

@@ -25,8 +25,14 @@ class Load:
     step: float = BATCH  # and in an answer step
     counted: Mapping[Keys, float] = field(default_factory=dict)  # groups of feeds
     passing: Mapping[str, float] = field(default_factory=dict)  # by predicate: which part of the rows
+    distinct: Mapping[str, float] = field(default_factory=dict)  # values of keys, by their text
     rows_by: str = "assumed"  # | given | measured
     groups_by: str = "assumed"  # | given | measured
+
+    @property
+    def is_known(self) -> bool:
+        """Has it been counted, or has a user said so?"""
+        return self.rows_by != "assumed"
 
     def with_rows(self, rows: float) -> Load:
         return replace(self, rows=rows)

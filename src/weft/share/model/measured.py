@@ -20,6 +20,7 @@ class StreamMeasured:
     steps: int
     groups: Mapping[tuple[str, ...], int] = field(default_factory=dict)  # of feeds, by their keys
     passing: Mapping[str, float] = field(default_factory=dict)  # by predicate: which part of the rows
+    distinct: Mapping[str, float] = field(default_factory=dict)  # values of keys, by their text
 
     def load(self) -> Load | None:
         """As what a prediction rests on; None if too little has come."""
@@ -33,6 +34,7 @@ class StreamMeasured:
             step=self.seconds / max(1, self.steps),
             counted={keys: float(count) for keys, count in self.groups.items()},
             passing=self.passing,
+            distinct=self.distinct,
             rows_by="measured",
             groups_by="measured" if keyed else "assumed",
         )
@@ -84,6 +86,7 @@ def _stream_json(stream: StreamMeasured) -> dict[str, Any]:
         "steps": stream.steps,
         "groups": [[list(keys), count] for keys, count in stream.groups.items()],
         "passing": dict(stream.passing),
+        "distinct": dict(stream.distinct),
     }
 
 

@@ -13,7 +13,7 @@ thesis reads every slice again for every window. With running sums that leaves l
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import chain
 
 from weft.share.model.constants import Constants
@@ -21,7 +21,7 @@ from weft.share.model.cost import Charge
 from weft.share.model.load import Load
 from weft.share.model.price import Priced
 from weft.share.nodes import StreamPlan, Tap
-from weft.share.slicing import cut, overlap
+from weft.share.slicing import MOST_PAIRS, cut, overlap
 from weft.share.weave.classes import EdgeClass, edge_classes
 from weft.share.weave.history import history_of
 from weft.share.weave.points import Points, points_of
@@ -30,16 +30,19 @@ MOST_CLASSES = 300  # beyond, finding groups takes seconds
 CUTS = 12  # of the history of merges that are looked at
 
 
+SAME = 0.05  # of the cost: ways that differ by less are the same, and the simpler one is taken
+
 NO_SHARE, SHARED, WEAVE, TRIWEAVE = "No Share", "Shared", "Weave Share", "TriWeave"
 
 
 @dataclass(frozen=True, slots=True)
 class Way:
-    """One way to share: what it costs, with how many groups of queries."""
+    """One way to share: what it costs, with how many groups of queries, and the plan of each group."""
 
     name: str
     cost: float
     groups: int
+    plans: tuple[StreamPlan, ...] = field(default=(), compare=False, repr=False)
 
 
 class Ways:
@@ -59,12 +62,26 @@ class Ways:
         """The ways, woven ones with the groups that suit the load best; those that cannot differ left out."""
         shared = self._shared.under(load).cost().total
         apart = sum(each.under(load).cost().total for each in self._alone)
-        ways = [Way(NO_SHARE, apart, len(self._alone)), Way(SHARED, shared, 1)]
-        for name, weigh in ((WEAVE, self._two_level), (TRIWEAVE, self._three_level)):
-            woven = [Way(name, weigh(groups, load), len(groups)) for groups in self._cuts[cuts]]
-            if woven:
-                ways.append(min([*woven, Way(name, shared, 1)], key=lambda way: (way.cost, way.groups)))
+        one = (self._shared.plan,)
+        ways = [Way(NO_SHARE, apart, len(self._alone), _plans(self._alone)), Way(SHARED, shared, 1, one)]
+        for way in self.woven(load, cuts):
+            ways.append(min(way, Way(way.name, shared, 1, one), key=lambda way: (way.cost, way.groups)))
         return ways
+
+    def woven(self, load: Load, cuts: slice = slice(None)) -> list[Way]:
+        """Weave Share and TriWeave, each with the groups that suit the load best, at least two of them."""
+        best = []
+        for name, weigh in ((WEAVE, self._two_level), (TRIWEAVE, self._three_level)):
+            found = [Way(name, weigh(each, load), len(each), _plans(each)) for each in self._cuts[cuts]]
+            best += [min(found, key=lambda way: (way.cost, way.groups))] if found else []
+        return best
+
+    def chosen(self, load: Load, cuts: slice = slice(None)) -> Way:
+        """The way that costs least; Shared, unless another costs clearly less."""
+        ways = self.all(load, cuts)
+        shared = next(way for way in ways if way.name == SHARED)
+        best = min(ways, key=lambda way: way.cost)
+        return best if best.cost < (1 - SAME) * shared.cost else shared
 
     def _two_level(self, groups: Sequence[Priced], load: Load) -> float:
         """Every group reads all rows."""
@@ -81,6 +98,10 @@ class Ways:
         """What does not depend on the groups."""
         filters = chain.from_iterable(each.under(load).state() for each in self._filters)
         return _total(chain(filters, self._shared.under(load).per_job()))
+
+
+def _plans(some: Iterable[Priced]) -> tuple[StreamPlan, ...]:
+    return tuple(each.plan for each in some)
 
 
 def _total(charges: Iterable[Charge]) -> float:
@@ -109,9 +130,11 @@ def _counts(most: int) -> list[int]:
 def _group(
     plan: StreamPlan, classes: Sequence[EdgeClass], points: Points, group: Sequence[int]
 ) -> StreamPlan:
-    members = sorted(at for one in group for at in classes[one].members)
-    rate = classes[group[0]].rate if len(group) == 1 else points.rate(group)
-    return some_taps(plan, [plan.taps[at] for at in members], min(rate, plan.edges.rate))
+    taps = [plan.taps[at] for at in sorted(at for one in group for at in classes[one].members)]
+    if sum(len(classes[one].pairs) for one in group) <= MOST_PAIRS:  # its rows may be cut otherwise than all
+        return some_taps(plan, taps)
+    rate = points.rate(group)
+    return some_taps(plan, taps, min(rate, plan.edges.rate))
 
 
 def some_taps(plan: StreamPlan, taps: Sequence[Tap], rate: float | None = None) -> StreamPlan:

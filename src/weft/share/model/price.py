@@ -19,6 +19,7 @@ from weft.share.model.cost import Charge, Cost, Level, summed
 from weft.share.model.load import Load, occupied
 from weft.share.model.readers import Readers, readers
 from weft.share.nodes import Feed, StreamPlan, Tap
+from weft.share.signatures import Signature, signatures_in
 from weft.times import SECOND
 
 _DENSE = 16  # places a cell: groups that are rarer than this in a slice are kept as a list
@@ -52,12 +53,23 @@ class Priced:
         yield Charge(Level.READ, rows * c.row, self.readers.everyone)
         for askers in self.readers.predicates.values():
             yield Charge(Level.READ, rows * c.predicate, askers)
+        for signature in signatures_in(self.plan):
+            users = [
+                name
+                for at in self.plan.roots
+                if self._is_by(signature, at)
+                for name in self.readers.feeds[at]
+            ]
+            yield Charge(Level.READ, rows * c.predicate * len(signature.bits), tuple(dict.fromkeys(users)))
         for root in self.plan.roots:
             cells = self.cells(root)
             yield Charge(Level.AGGREGATE, rows * c.key + cells * c.made, self.readers.feeds[root])
             for partial in self.plan.feeds[root].partials:
                 seconds = rows * c.partial[kind_of(partial)] + cells * c.made_part
                 yield Charge(Level.AGGREGATE, seconds, self.readers.partials[root, partial])
+
+    def _is_by(self, signature: Signature, feed: int) -> bool:
+        return signature.key in self.plan.feeds[feed].keys
 
     @property
     def _by_row(self) -> float:
@@ -141,7 +153,7 @@ class Priced:
 
     def _picked(self, tap: Tap) -> float:
         """Which part of the groups of its feed a query picks."""
-        return prod(min(1.0, pick.count / self.load.groups) for pick in tap.picks)
+        return prod(pick.part_of(self.load.groups) for pick in tap.picks)
 
     def _places(self, feed: Feed, tap: Tap) -> float:
         """Windows and groups that are looked at a second: all groups, where most are in most slices.

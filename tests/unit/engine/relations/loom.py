@@ -1,4 +1,4 @@
-"""Relations fed by hand, without Spark: rows as level 1 would hand them on, watermarks as streams have them."""
+"""Relations fed by hand, without Spark: rows as level 1 hands them on, watermarks as streams have them."""
 
 from __future__ import annotations
 

@@ -217,3 +217,29 @@ def test_a_load_that_was_counted_and_one_that_was_given():
     assert {given_.groups_of(feed) for feed in plan.feeds} == {9.0, 90.0}
     assert (given_.groups_by, given_.rows_by) == ("given", "assumed")
     assert Loads({"trades": counted}).of("others") == Load()
+
+
+def test_shared_is_chosen_unless_another_way_costs_clearly_less():
+    """Cells that are dear make it better to fold those of each query by itself."""
+    plan = plan_of(windowed("MAX(price)", (60, 60)), windowed("MAX(qty)", (1, 1), "venue"))
+    dear, load = replace(SHIPPED, batch=0.0, step=0.0, cell=1e-2), Load(rows=1e6, groups=1e4, batch=60.0)
+    assert Ways(plan, SHIPPED).chosen(load).name == SHARED
+    apart = Ways(plan, dear).chosen(load)
+    assert apart.cost < 0.95 * ways_of(plan, load, dear)[SHARED].cost
+    assert [[tap.query.name for tap in group.taps] for group in apart.plans] == [["q0"], ["q1"]]
+
+
+def test_woven_ways_have_groups_even_where_one_would_be_best():
+    ways = Ways(plan_of(windowed("SUM(qty)", (60, 7)), windowed("SUM(qty)", (60, 11))), SHIPPED)
+    assert [(way.name, way.groups) for way in ways.woven(Load())] == [(WEAVE, 2), (TRIWEAVE, 2)]
+    assert ways.chosen(Load()).plans[0].taps == ways.all(Load())[1].plans[0].taps
+
+
+def test_rows_of_a_group_with_few_edges_are_cut_there_and_nowhere_else():
+    """Twenty windows of odd lengths are cut by their common divisor; two of them at their own edges."""
+    plan = plan_of(*(windowed("MAX(price)", (1001 + at, 401 + 2 * at)) for at in range(20)))
+    assert plan.edges.combined
+    (weave, _) = Ways(plan, replace(SHIPPED, row=0.0, key=0.0)).woven(Load())
+    small = [group for group in weave.plans if len(group.taps) <= 8]
+    assert small
+    assert not any(group.edges.combined for group in small)
