@@ -11,14 +11,18 @@ import pyarrow as pa
 from weft.engine.relations.build import operator
 from weft.engine.relations.chained import Chaining, Tapping
 from weft.engine.relations.deduplicating import Deduplicating
+from weft.engine.relations.editions import Editions, Tables, Version
 from weft.engine.relations.evaluate import Finisher
+from weft.engine.relations.looking import Looking
 from weft.engine.relations.lower import lowered
 from weft.engine.relations.operator import Operator, Told
 from weft.engine.relations.reading import Reading
+from weft.engine.relations.revising import Revising
 from weft.engine.relations.telling import Telling
+from weft.plan.lookups import lookup
 from weft.plan.nodes import Stream
-from weft.plan.relations import Emitted, Paired, Relation, Rows
-from weft.plan.relationtree import below, streams, walk
+from weft.plan.relations import Emitted, Entries, Paired, Relation, Rows, Whether
+from weft.plan.relationtree import below, columns, streams, walk
 from weft.share.chains import Chain, Link, link
 from weft.share.nodes import Woven
 from weft.times import BEGINNING, Instant
@@ -50,8 +54,8 @@ class Top:
 class Graph:
     """What is carried out of relations. A node comes before those that rest on it."""
 
-    def __init__(self, finisher: Finisher) -> None:
-        self._finisher = finisher
+    def __init__(self, finisher: Finisher, tables: Tables) -> None:
+        self._finisher, self._tables = finisher, tables
         self._nodes: dict[Key, Node] = {}
         self._chains: dict[tuple[Chain, Instant], Chaining] = {}
         self.tops: dict[str, Top] = {}
@@ -81,19 +85,25 @@ class Graph:
     ) -> Node:
         key = (relation, bound)
         if key not in self._nodes:
-            linked = link(relation) if isinstance(relation, Paired) else None
-            under = below(relation) if linked is None else ()
-            sources = tuple(self._node(each, bound, before, declared) for each in under)
+            sources = tuple(self._node(each, bound, before, declared) for each in _fed_by(relation))
             node = before.get(key)
             if node is None:
-                made: Operator
-                if linked is not None and isinstance(relation, Paired):
-                    made = Tapping(relation, linked, self._chains[(linked.chain, bound)])
-                else:
-                    made = operator(relation, bound, declared, self._finisher)
-                node = Node(key, made, sources, streams(relation))
+                node = Node(key, self._operator(key, declared), sources, streams(relation))
             self._nodes[key] = node
         return self._nodes[key]
+
+    def _operator(self, key: Key, declared: Mapping[str, Stream]) -> Operator:
+        relation, bound = key
+        linked = link(relation) if isinstance(relation, Paired) else None
+        found = lookup(relation)
+        if linked is not None and isinstance(relation, Paired):
+            return Tapping(relation, linked, self._chains[(linked.chain, bound)])
+        if found is not None and isinstance(relation, Paired | Whether):
+            editions = self._tables.editions(found.entries, self._finisher)
+            return Looking(relation, found, editions, self._finisher)
+        if isinstance(relation, Entries) and relation.retroactive:
+            return Revising(columns(relation), self._tables.editions(relation, self._finisher))
+        return operator(relation, bound, declared, self._finisher)
 
     def _link(self, asked: Iterable[Key], declared: Mapping[str, Stream]) -> None:
         """The chains of all joins; one that stays goes on with the rows that it holds."""
@@ -120,6 +130,16 @@ class Graph:
                 node.operator.feed(rows)
         for chain in self._chains.values():
             chain.feed(stream, rows)
+
+    def revise(self, table: str, version: Version) -> None:
+        """The next version of a table."""
+        for editions in self._editions():
+            if editions.table == table:
+                editions.put(version)
+
+    def _editions(self) -> list[Editions]:
+        operators = (node.operator for node in self._nodes.values())
+        return [each.editions for each in operators if isinstance(each, Looking | Revising)]
 
     def advance(self, complete: Mapping[str, Instant]) -> dict[str, pa.Table]:
         """What is new of each query, once its streams are complete before these times."""
@@ -189,8 +209,19 @@ class Graph:
         return own + sum(node.operator.nbytes for node in self._nodes.values())
 
 
+def _fed_by(relation: Relation) -> tuple[Relation, ...]:
+    """The relations whose rows it is told; those of a chain, or of a table to look up, come another way."""
+    found = lookup(relation)
+    if found is not None:
+        return (found.rows,)
+    return () if isinstance(relation, Paired) and link(relation) is not None else below(relation)
+
+
 def _upto(node: Node, complete: Mapping[str, Instant]) -> Instant:
-    return min((complete.get(stream, BEGINNING) for stream in node.streams), default=BEGINNING)
+    """Before when a node is complete. No version of a table comes into force where any stream has been."""
+    if not node.streams:
+        return max(complete.values(), default=BEGINNING)
+    return min(complete.get(stream, BEGINNING) for stream in node.streams)
 
 
 def _name(key: Key) -> str:

@@ -17,7 +17,7 @@ from weft.lang.bodies import Emission
 from weft.plan.relationpatterns import is_internal
 from weft.plan.relations import AsOf, Emitted
 from weft.plan.relationtree import WINDOW, columns, is_windowed, reach_back, walk
-from weft.times import Instant
+from weft.times import BEGINNING, Instant
 
 
 class Telling:
@@ -61,7 +61,7 @@ class Telling:
 
     def _lives(self, rows: Lives) -> pa.Table:
         ends = pa.nulls(len(rows), TIME) if self._internal else _times(rows.ends, rows.ends == NEVER)
-        return self._table([_times(rows.begins), ends], rows.table)
+        return self._table([_times(rows.begins, rows.begins == BEGINNING), ends], rows.table)
 
     def _changed(self, rows: Told, upto: Instant, sign: int) -> pa.Table:
         """The rows that begin to hold, or end, once nothing can change that."""
@@ -70,7 +70,7 @@ class Telling:
         mine = mine.take(np.repeat(np.arange(len(mine)), np.abs(mine.weights)))
         if self._windowed:
             return self._window(mine)
-        times = [_times(mine.times)]
+        times = [_times(mine.times, mine.times == BEGINNING)]
         if self.relation.emission is Emission.LIVES:
             times.append(pa.nulls(len(mine), TIME))
         return self._table(times, mine.table)
@@ -80,7 +80,7 @@ class Telling:
         due = due.take(np.repeat(np.arange(len(due)), np.abs(due.weights)))
         due = due.take(np.lexsort((due.weights, due.times)))  # at one time what ends comes first
         signs = pa.array(np.where(due.weights > 0, "+", "-"), pa.string())
-        return self._table([signs, _times(due.times)], due.table)
+        return self._table([signs, _times(due.times, due.times == BEGINNING)], due.table)
 
     def _due(self, rows: Told, upto: Instant) -> Changes:
         if self._windowed and isinstance(rows, Lives):
