@@ -72,7 +72,7 @@ class Live:
         reach = {"quotes": Reach(upto * SECOND)}
         for name, found in self.relations.answer(reach).items():
             self.answers[name] += told(found)
-        self.relations.forget("names", reach)
+        self.relations.forget(reach)
 
 
 def run(live: Live, seed: int) -> int:

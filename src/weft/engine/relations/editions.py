@@ -44,12 +44,16 @@ class Tables:
     def declare(self, tables: Iterable[Table]) -> None:
         self._columns = {table.name: table.columns for table in tables}
 
+    def names(self) -> list[str]:
+        """The tables that have been read."""
+        return list(self._versions)
+
     def put(self, table: str, version: Version) -> None:
         self._versions.setdefault(table, []).append(version)
 
     def forget(self, table: str, before: Instant) -> None:
         """No row before this time will be looked at again."""
-        self._versions[table] = still_seen(self._versions.get(table, []), before)
+        self._versions[table] = still_seen(self._versions[table], before)
 
     def editions(self, leaf: Entries, finisher: Finisher) -> Editions:
         """The versions of a table as a leaf wants them."""

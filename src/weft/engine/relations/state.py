@@ -65,9 +65,10 @@ class Relations:
         self._tables.put(table, version)
         self._graph.revise(table, version)
 
-    def forget(self, table: str, reach: Mapping[str, Reach]) -> None:
-        """Let go of versions of a table that no query would need that is added now."""
-        self._tables.forget(table, self.seen_from(table, reach))
+    def forget(self, reach: Mapping[str, Reach]) -> None:
+        """Let go of versions of tables that no query would need that is added now."""
+        for table in self._tables.names():
+            self._tables.forget(table, self.seen_from(table, reach))
 
     def answer(self, reach: Mapping[str, Reach]) -> dict[str, pa.Table]:
         """What is new of each query now that the streams have come so far."""
