@@ -59,7 +59,7 @@ def batches(rng: Random, at: Pace, count: int) -> list[pa.Table]:
         [["A"] * 8 + ["B", "C", None], ["A", "B", "C", "", None, "é"], [f"k{i}" for i in range(20)]]
     )
     rows = [_row(rng, keys, weird, time) for time in arrived]
-    return [_table(chunk) for chunk in _cut(rng, rows)]
+    return [_table(chunk) for chunk in cut(rng, rows)]
 
 
 def _times(rng: Random, at: Pace, count: int) -> list[int]:
@@ -71,7 +71,7 @@ def _times(rng: Random, at: Pace, count: int) -> list[int]:
     return times
 
 
-def _cut(rng: Random, rows: Sequence[Any]) -> list[Sequence[Any]]:
+def cut(rng: Random, rows: Sequence[Any]) -> list[Sequence[Any]]:
     cuts = sorted(rng.randint(0, len(rows)) for _ in range(rng.randint(0, 4)))
     edges = [0, *cuts, len(rows)]
     return [rows[a:b] for a, b in pairwise(edges)]

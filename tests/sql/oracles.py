@@ -169,7 +169,7 @@ class DuckOracle(Oracle):
         self.connection.execute(f'INSERT INTO "{stream.name}" FROM {BATCH}')
 
     def _replace_batch(self, stream: Stream, rows: pa.Table) -> None:
-        self.connection.register("_weft_rows", _without_zones(rows))
+        self.connection.register("_weft_rows", without_zones(rows))
         self.connection.execute(
             f"CREATE OR REPLACE TABLE {BATCH} AS SELECT {_columns(stream)} FROM _weft_rows"
         )
@@ -219,7 +219,7 @@ def _is_windowed(query: Query) -> bool:
     return query.statement.select.source.window is not None
 
 
-def _without_zones(rows: pa.Table) -> pa.Table:
+def without_zones(rows: pa.Table) -> pa.Table:
     """DuckDB's plain TIMESTAMP is what Spark's is in UTC."""
     fields = [
         pa.field(item.name, pa.timestamp("us")) if pa.types.is_timestamp(item.type) else item

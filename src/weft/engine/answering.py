@@ -101,7 +101,7 @@ class Step:
     def _relate(self, reach: Mapping[str, Reach]) -> None:
         """What is new of relations, and what went wrong with them."""
         relations = self._runtime.relations
-        answers = relations.answer(reach)
+        answers = relations.answer(reach, self._runtime.folded)
         relations.forget(reach)
         self._late.update(relations.late())
         self._outcome.add_related(

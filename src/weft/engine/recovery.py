@@ -179,7 +179,11 @@ def _refill(runtime: Runtime, meta: Mapping[str, Any], snapshot: Snapshot) -> No
         return
     reach = {name: Reach(*pair) for name, pair in meta["reach"].items()}
     known = set(snapshot.data.tables)
-    runtime.relations.restore(lambda name: snapshot.table(name) if name in known else None, reach)
+
+    def saved(name: str) -> pa.Table | None:
+        return snapshot.table(name) if name in known else None
+
+    runtime.relations.restore(saved, reach)
     for stream, position in meta["positions"].items():
         records = runtime.logs[stream].records() if stream in runtime.logs else []
         for record in (one for one in records if one.number <= position):
@@ -187,10 +191,11 @@ def _refill(runtime: Runtime, meta: Mapping[str, Any], snapshot: Snapshot) -> No
             if rows is not None:
                 runtime.relations.fold(stream, rows)
     _tell_silently(runtime, meta["reach"])
+    runtime.relations.recall(saved)
 
 
 def _tell_silently(runtime: Runtime, reach: Mapping[str, list[int]]) -> None:
-    runtime.relations.answer({name: Reach(*pair) for name, pair in reach.items()})
+    runtime.relations.answer({name: Reach(*pair) for name, pair in reach.items()}, runtime.folded)
     runtime.relations.late()
     runtime.relations.failed()
 

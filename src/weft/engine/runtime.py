@@ -357,7 +357,9 @@ class Runtime:
             state = self.states.get(stream)
             if state is None or watermark <= state.reach.watermark:
                 return False
-            return state.closes(Reach(watermark, state.reach.drained), self.first.get(stream))
+            reach = Reach(watermark, state.reach.drained)
+            all_ = {name: each.reach for name, each in self.states.items()} | {stream: reach}
+            return state.closes(reach, self.first.get(stream)) or self.relations.waits(all_)
 
     def _run_whole(self, step: int, intent: Mapping[str, Any]) -> None:
         """A step that fails half-way leaves a state that is not what the log says: no other may follow it."""

@@ -19,14 +19,10 @@ from sqlglot.parsers.spark import SparkParser
 from sqlglot.tokenizer_core import Token, TokenType
 
 from weft.errors import RunError
-from weft.lang.cursor import Cursor
 from weft.lang.functions import BUILDERS
 from weft.lang.names import may_need_quotes, needs_quotes, quoted
+from weft.lang.sourceparser import SourceParser
 from weft.lang.text import Text
-from weft.lang.windows import window
-
-WINDOW = "window"  # where a table's node keeps its WindowSpec, in `meta`
-SPAN = "span"  # where a node keeps the offsets of its text, in `meta`
 
 # Calls with words between their arguments; without these words they are calls like any other.
 _WORDED = {
@@ -70,7 +66,7 @@ def _parse_worded(parser: WeftParser, name: str) -> exp.Expr:
     return builder(args) if builder else exp.Anonymous(this=name, expressions=args)
 
 
-class WeftParser(SparkParser):
+class WeftParser(SourceParser):
     STRICT_CAST = True
 
     # Of the operators sqlglot knows only those that Spark has too.
@@ -93,25 +89,13 @@ class WeftParser(SparkParser):
         name: SparkParser.NO_PAREN_FUNCTION_PARSERS[name] for name in ("CASE", "IF")
     }
 
-    text: Text = Text("")
-
     def raise_error(self, message: str, token: Token | None = None) -> None:
         raise SyntaxTrouble(message, token or (self._curr if self._curr else None))
 
-    # windows and places
-
     def _parse_bracket(self, this: exp.Expr | None = None) -> exp.Expr | None:
-        if self._curr.token_type != TokenType.L_BRACKET:
-            return this
-        if this is None:
+        if this is None and self._curr.token_type == TokenType.L_BRACKET:
             self.raise_error("An array is written array(1, 2, 3)")
-        if not isinstance(this, exp.Table):
-            return super()._parse_bracket(this)
-        cursor = Cursor(self.text, self._tokens)
-        cursor.index = self._index
-        this.meta[WINDOW] = window(cursor)
-        self._advance(cursor.index - self._index)
-        return this
+        return super()._parse_bracket(this)
 
     # groupings: keys are any expressions, and have places
 
@@ -147,7 +131,8 @@ class WeftParser(SparkParser):
             made: exp.Expr = self.expression(kinds[word.token_type](expressions=parts))
             return made
 
-        return self._spanned(grouping)
+        found: exp.Expr | None = self._spanned(grouping)
+        return found
 
     # what sqlglot lets pass and Spark does not
 
@@ -179,17 +164,13 @@ class WeftParser(SparkParser):
         return found
 
     def _parse_disjunction(self) -> exp.Expr | None:
-        return self._spanned(super()._parse_disjunction)
+        found: exp.Expr | None = self._spanned(super()._parse_disjunction)
+        return found
 
     def _parse_function_call(self, *args: Any, **kwargs: Any) -> exp.Expr | None:
-        return self._spanned(lambda: super(WeftParser, self)._parse_function_call(*args, **kwargs))
-
-    def _spanned(self, parse: Any) -> exp.Expr | None:
-        first = self._curr
-        this: exp.Expr | None = parse()
-        if this is not None and first and self._prev:
-            this.meta[SPAN] = (first.start, self._prev.end + 1)
-        return this
+        call = super()._parse_function_call
+        found: exp.Expr | None = self._spanned(lambda: call(*args, **kwargs))
+        return found
 
     def has_word_before_bracket(self, words: tuple[str, ...]) -> bool:
         """Whether one of the words stands before the bracket that closes here, outside of inner brackets."""

@@ -10,7 +10,8 @@ from __future__ import annotations
 from sqlglot import exp
 
 from weft.errors import Place
-from weft.lang.dialect import SPAN, Weft, spelled
+from weft.lang.dialect import Weft, spelled
+from weft.lang.sourceparser import SPAN
 from weft.lang.statements import Expr
 from weft.lang.text import Text
 

@@ -19,7 +19,7 @@ LONGEST: Duration = 2**60  # some 36,000 years: sums and differences stay far in
 _EXAMPLE = "write a number and a unit, for instance 5 SECONDS or 1 HOUR 30 MINUTES"
 _CLAUSES = (
     "RANGE", "SLIDE", "OFFSET", "FROM", "TIMESTAMP", "DELAY", "IDLE", "MAX", "KEEP", "EMIT", "ON", "RETAIN",
-    "INTO",
+    "INTO", "INTERNAL", "KEY", "RETROACTIVE", "NONRETROACTIVE", "REFRESH",
 )  # fmt: skip
 _CALENDAR = ("month", "quarter", "year", "decade", "century")
 _PART = re.compile(r"([+-]?\s*(?:\d+\.?\d*|\.\d+)(?:e\d+)?)\s*([a-z]+)\s*,?\s*")

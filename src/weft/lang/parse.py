@@ -12,10 +12,12 @@ from weft.errors import Errors, QueryError, nearest
 from weft.lang.alike import Alike
 from weft.lang.cursor import COMPARED, Cursor
 from weft.lang.expressions import expr
-from weft.lang.queries import create_query
+from weft.lang.queries import create_query, create_view
 from weft.lang.select import select
 from weft.lang.statements import (
     DropQuery,
+    DropTable,
+    DropView,
     Explain,
     Expr,
     Select,
@@ -25,6 +27,7 @@ from weft.lang.statements import (
     Unread,
 )
 from weft.lang.streams import create_stream
+from weft.lang.tables import create_table
 from weft.lang.text import Text
 from weft.lang.tokens import (
     check_brackets,
@@ -38,7 +41,15 @@ from weft.lang.trees import parse_scalar
 
 T = TypeVar("T")
 
-_STATEMENTS = "CREATE STREAM, CREATE QUERY, DROP QUERY, SHOW STREAMS, SHOW QUERIES, EXPLAIN"
+_STATEMENTS = (
+    "CREATE STREAM, CREATE TABLE, CREATE VIEW, CREATE QUERY, DROP QUERY, DROP VIEW, DROP TABLE, "
+    "SHOW STREAMS, SHOW QUERIES, EXPLAIN"
+)
+_DROPS: dict[str, type[DropQuery | DropView | DropTable]] = {
+    "QUERY": DropQuery,
+    "VIEW": DropView,
+    "TABLE": DropTable,
+}
 _HEAD_WORDS = set(_STATEMENTS.lower().replace(",", "").split()) | {"or", "replace", "if", "not", "exists"}
 
 
@@ -136,9 +147,14 @@ def _statement(source: Text, tokens: list[Token], alike: Alike) -> Statement:
         return create_stream(cursor)
     if cursor.take("CREATE", "QUERY"):
         return create_query(cursor, alike.select)
-    if cursor.take("DROP", "QUERY"):
-        name = cursor.plain_name("the name of a query", help="write DROP QUERY name")
-        return _ended(cursor, DropQuery(name, cursor.place_since(0)))
+    if cursor.take("CREATE", "VIEW"):
+        return create_view(cursor)
+    if cursor.take("CREATE", "TABLE"):
+        return create_table(cursor)
+    for word, made in _DROPS.items():
+        if cursor.take("DROP", word):
+            name = cursor.plain_name(f"the name of a {word.lower()}", help=f"write DROP {word} name")
+            return _ended(cursor, made(name, cursor.place_since(0)))
     if cursor.take("SHOW", "STREAMS"):
         return _ended(cursor, ShowStreams())
     if cursor.take("SHOW", "QUERIES"):

@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from typing import assert_never
 
+from weft.lang.bodyprinter import print_body
+from weft.lang.clauseprinter import print_duration, print_item, print_order_key
 from weft.lang.names import shown
 from weft.lang.statements import (
     ColumnDef,
     CreateQuery,
+    CreateRelation,
     CreateStream,
+    CreateTable,
+    CreateView,
     DropQuery,
+    DropTable,
+    DropView,
     Explain,
-    Item,
-    OrderKey,
     Select,
     ShowQueries,
     ShowStreams,
@@ -22,12 +28,7 @@ from weft.lang.statements import (
     Statement,
     WindowSpec,
 )
-from weft.times import DAY, HOUR, MICROSECOND, MILLISECOND, MINUTE, SECOND, Duration
-
-_UNITS = (
-    (DAY, "DAY"), (HOUR, "HOUR"), (MINUTE, "MINUTE"), (SECOND, "SECOND"), (MILLISECOND, "MILLISECOND"),
-    (MICROSECOND, "MICROSECOND"),
-)  # fmt: skip
+from weft.times import DAY, Duration
 
 
 def print_statement(statement: Statement) -> str:
@@ -37,8 +38,18 @@ def print_statement(statement: Statement) -> str:
             return _stream(statement)
         case CreateQuery():
             return _query(statement)
+        case CreateRelation():
+            return _relation(statement)
+        case CreateView(name, body):
+            return f"CREATE VIEW {shown(name)} AS\n{print_body(body)}"
+        case CreateTable():
+            return _table(statement)
         case DropQuery(name):
             return f"DROP QUERY {shown(name)}"
+        case DropView(name):
+            return f"DROP VIEW {shown(name)}"
+        case DropTable(name):
+            return f"DROP TABLE {shown(name)}"
         case ShowStreams():
             return "SHOW STREAMS"
         case ShowQueries():
@@ -51,7 +62,7 @@ def print_statement(statement: Statement) -> str:
 
 def print_select(select: Select) -> str:
     """The SELECT as text, a line for each of its clauses."""
-    lines = ["SELECT " + ", ".join(map(_item, select.items)), "FROM " + _source(select.source)]
+    lines = ["SELECT " + ", ".join(map(print_item, select.items)), "FROM " + _source(select.source)]
     if select.where:
         lines.append(f"WHERE {select.where.sql}")
     if select.group_by:
@@ -59,22 +70,10 @@ def print_select(select: Select) -> str:
     if select.having:
         lines.append(f"HAVING {select.having.sql}")
     if select.order_by:
-        lines.append("ORDER BY " + ", ".join(map(_order_key, select.order_by)))
+        lines.append("ORDER BY " + ", ".join(map(print_order_key, select.order_by)))
     if select.limit is not None:
         lines.append(f"LIMIT {select.limit}")
     return "\n".join(lines)
-
-
-def print_duration(length: Duration) -> str:
-    """`1 HOUR 30 MINUTES`: what the language reads as this length."""
-    if length < 0:
-        return f"-{-length} MICROSECONDS"
-    parts, rest = [], length
-    for size, unit in _UNITS:
-        count, rest = divmod(rest, size)
-        if count:
-            parts.append(f"{count} {unit}{'S' if count > 1 else ''}")
-    return " ".join(parts) or "0 SECONDS"
 
 
 def _stream(stream: CreateStream) -> str:
@@ -107,21 +106,36 @@ def _query(query: CreateQuery) -> str:
     lines = [f"CREATE QUERY {shown(query.name)} AS", print_select(query.select)]
     if query.emit_empty:
         lines.append("EMIT EMPTY")
-    if query.fail_on_error:
-        lines.append("ON ERROR FAIL")
-    if query.retain is not None:
-        lines.append(f"RETAIN {print_duration(query.retain)}")
-    if query.sink is not None:
-        lines.append(_sink(query.sink))
+    return "\n".join([*lines, *_clauses(query.fail_on_error, query.retain, query.sink)])
+
+
+def _relation(query: CreateRelation) -> str:
+    lines = [f"CREATE QUERY {shown(query.name)} AS", print_body(query.body)]
+    if query.emit_changes:
+        lines.append("EMIT CHANGES")
+    return "\n".join([*lines, *_clauses(query.fail_on_error, query.retain, query.sink)])
+
+
+def _clauses(fail_on_error: bool, retain: Duration | None, sink: Sink | None) -> Iterator[str]:
+    if fail_on_error:
+        yield "ON ERROR FAIL"
+    if retain is not None:
+        yield f"RETAIN {print_duration(retain)}"
+    if sink is not None:
+        yield f"INTO {_format(sink.format, sink.options)}"
+
+
+def _table(table: CreateTable) -> str:
+    columns = ",\n".join(f"  {_column(column)}" for column in table.columns)
+    lines = [f"CREATE TABLE {shown(table.name)} (\n{columns}\n)"]
+    if table.key:
+        lines.append(f"KEY ({', '.join(map(shown, table.key))})")
+    if table.retroactive:
+        lines.append("RETROACTIVE")
+    if table.refresh is not None:
+        lines.append(f"REFRESH EVERY {print_duration(table.refresh)}")
+    lines.append(f"FROM {_format(table.format, table.options)}")
     return "\n".join(lines)
-
-
-def _sink(sink: Sink) -> str:
-    return f"INTO {_format(sink.format, sink.options)}"
-
-
-def _item(item: Item) -> str:
-    return item.expr.sql if item.alias is None else f"{item.expr.sql} AS {shown(item.alias)}"
 
 
 def _source(source: Source) -> str:
@@ -138,13 +152,6 @@ def print_window(window: WindowSpec) -> str:
     if window.offset:
         text += f" OFFSET {print_duration(window.offset)}"
     return f"[{text}]"
-
-
-def _order_key(key: OrderKey) -> str:
-    text = key.expr.sql + (" DESC" if key.descending else "")
-    if key.nulls_first == key.descending:
-        text += " NULLS FIRST" if key.nulls_first else " NULLS LAST"
-    return text
 
 
 def _format(format: str, options: tuple[tuple[str, str], ...]) -> str:

@@ -1,28 +1,35 @@
-"""CREATE QUERY."""
+"""CREATE QUERY and CREATE VIEW."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import pairwise
 
 from sqlglot.tokenizer_core import Token, TokenType
 
-from weft.errors import QueryError
+from weft.errors import Place, QueryError
 from weft.lang.clauses import Clauses, clauses, format_and_options
 from weft.lang.cursor import Cursor
 from weft.lang.intervals import positive
-from weft.lang.statements import CreateQuery, Select, Sink
+from weft.lang.picking import body
+from weft.lang.plain import is_plain
+from weft.lang.statements import CreateQuery, CreateRelation, CreateView, Select, Sink
 from weft.lang.text import Text
+from weft.lang.trees import find
 
-_KNOWN = "EMIT EMPTY, ON ERROR FAIL, RETAIN, INTO ... OPTIONS"
+_KNOWN = "EMIT EMPTY, EMIT CHANGES, ON ERROR FAIL, RETAIN, INTO ... OPTIONS"
 _SELECT_FIRST = f"write AS SELECT ... first; behind it come {_KNOWN}"
+_EMIT = "write EMIT EMPTY to get a row for windows without rows too, EMIT CHANGES for rows that come and go"
+_VIEW = "for instance CREATE VIEW large AS SELECT * FROM trades [RANGE 1 MINUTE] WHERE qty > 100"
 _EXAMPLE = "for instance CREATE QUERY busy AS SELECT COUNT(*) FROM trades [RANGE 1 MINUTE]"
 
 # After one of these a word is an operand, not the start of a clause: `WHERE retain > 5`, `GROUP BY emit`.
 _OPERAND_NEXT = {
     "SELECT", "FROM", "WHERE", "GROUP BY", "HAVING", "ORDER BY", "LIMIT", "AND", "OR", "NOT", "AS", "IN",
     "LIKE", "ILIKE", "RLIKE", "REGEXP", "BETWEEN", "IS", "WHEN", "THEN", "ELSE", "CASE", "DISTINCT", "DIV",
-    "ON", ",", ".", "(", "[", "=", "==", "<", ">", "<=", ">=", "<>", "!=", "<=>", "!", "+", "-", "*", "/",
-    "%", "||", "&", "|", "^", "~", "->", "::", ":",
+    "ON", "JOIN", "USING", "UNION", "EXCEPT", "MINUS", "INTERSECT", "ALL", "EXISTS", ",", ".", "(", "[",
+    "=", "==", "<", ">", "<=", ">=", "<>", "!=", "<=>", "!", "+", "-", "*", "/", "%", "||", "&", "|", "^",
+    "~", "->", "::", ":",
 }  # fmt: skip
 
 
@@ -32,8 +39,10 @@ _EXPLAINED = {
 }
 
 
-def create_query(cursor: Cursor, select: Callable[[Text, list[Token]], Select]) -> CreateQuery:
-    """The query created from here on; CREATE QUERY has been read. `select` reads its SELECT."""
+def create_query(
+    cursor: Cursor, select: Callable[[Text, list[Token]], Select]
+) -> CreateQuery | CreateRelation:
+    """The query created from here on; CREATE QUERY has been read. `select` reads a SELECT from one stream."""
     if cursor.at("AS", "SELECT"):
         cursor.fail("expected the name of a query", code="missing-name", help=_EXAMPLE)
     name = cursor.plain_name("the name of a query", help=_EXAMPLE)
@@ -43,18 +52,56 @@ def create_query(cursor: Cursor, select: Callable[[Text, list[Token]], Select]) 
             "reserved-name", f"a query cannot be called `{name.lower()}`", at=cursor.place(cursor.last),
             because=_EXPLAINED[name.upper()], help="choose another name",
         )  # fmt: skip
-    cursor.expect("AS", help=_SELECT_FIRST if cursor.word() in _READERS else _EXAMPLE)
-    if not cursor.at("SELECT") and not cursor.at("WITH"):
-        cursor.fail("expected SELECT", help=_EXAMPLE)
+    tokens = _as_select(cursor, _EXAMPLE)
+    if not is_plain(tokens) or _says_changes(cursor):
+        return _relation(name, tokens, cursor, place)
+    return CreateQuery(name, select(cursor.text, tokens), place=place, **clauses(cursor, _READERS, _KNOWN))
+
+
+def create_view(cursor: Cursor) -> CreateView:
+    """The view created from here on; CREATE VIEW has been read."""
+    name = cursor.plain_name("the name of a view", help=_VIEW)
+    place = cursor.place_since(0)
+    tokens = _as_select(cursor, _VIEW)
+    if cursor.here is not None:
+        cursor.fail(
+            "a view ends with its query", code="unknown-clause", help="write this where the view is queried"
+        )
+    return CreateView(name, body(cursor.text, tokens), place)
+
+
+def _as_select(cursor: Cursor, example: str) -> list[Token]:
+    """The tokens of the query that stands here behind AS."""
+    cursor.expect("AS", help=_SELECT_FIRST if cursor.word() in _READERS else example)
+    if not any(map(cursor.at, ("SELECT", "WITH", "("))):
+        cursor.fail("expected SELECT", help=example)
     start = cursor.index
     cursor.index = _end_of_select(cursor)
-    chosen = select(cursor.text, cursor.tokens[start : cursor.index])
-    return CreateQuery(name, chosen, place=place, **clauses(cursor, _READERS, _KNOWN))
+    return cursor.tokens[start : cursor.index]
+
+
+def _says_changes(cursor: Cursor) -> bool:
+    """Does EMIT CHANGES stand among the clauses?"""
+    words = [_word(token) for token in cursor.tokens[cursor.index :]]
+    return ("EMIT", "CHANGES") in pairwise(words)
+
+
+def _relation(name: str, tokens: list[Token], cursor: Cursor, place: Place) -> CreateRelation:
+    found = body(cursor.text, tokens)
+    start = cursor.index
+    said = clauses(cursor, _READERS, _KNOWN)
+    if said.pop("emit_empty", False):
+        at = find(cursor.text, cursor.tokens[start:], "EMIT")
+        raise QueryError(
+            "needs-aggregate", "EMIT EMPTY needs an aggregate over a window of one stream", at=at,
+            help="remove it: there is no row of windows without rows",
+        )  # fmt: skip
+    return CreateRelation(name, found, place=place, **said)
 
 
 def _end_of_select(cursor: Cursor) -> int:
     """Where the SELECT ends and the clauses of the query start, or the end."""
-    depth, seen_from = 0, False
+    depth, seen_from = 0, cursor.at("(")
     for index in range(cursor.index, len(cursor.tokens)):
         word = _word(cursor.tokens[index])
         depth += 1 if word in ("(", "[", "{") else -1 if word in (")", "]", "}") else 0
@@ -76,8 +123,11 @@ def _word(token: Token) -> str:
     return "" if token.token_type in (TokenType.STRING, TokenType.IDENTIFIER) else token.text.upper()
 
 
-def _emit_empty(cursor: Cursor) -> Clauses:
-    cursor.expect("EMIT", "EMPTY", help="write EMIT EMPTY to get a row for windows without rows too")
+def _emit(cursor: Cursor) -> Clauses:
+    cursor.expect("EMIT", help=_EMIT)
+    if cursor.take("CHANGES"):
+        return {"emit_changes": True}
+    cursor.expect("EMPTY", help=_EMIT)
     return {"emit_empty": True}
 
 
@@ -99,7 +149,7 @@ def _into(cursor: Cursor) -> Clauses:
 
 
 _READERS: dict[str, Callable[[Cursor], Clauses]] = {
-    "EMIT": _emit_empty,
+    "EMIT": _emit,
     "ON": _on_error,
     "RETAIN": _retain,
     "INTO": _into,

@@ -202,6 +202,18 @@ class DropQuery:
 
 
 @dataclass(frozen=True, slots=True)
+class DropView:
+    name: str
+    place: Place | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class DropTable:
+    name: str
+    place: Place | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
 class ShowStreams:
     pass
 
@@ -233,5 +245,5 @@ class Unread:
 
 Statement = (
     CreateStream | CreateQuery | CreateRelation | CreateView | CreateTable
-    | DropQuery | ShowStreams | ShowQueries | Explain
+    | DropQuery | DropView | DropTable | ShowStreams | ShowQueries | Explain
 )  # fmt: skip

@@ -29,7 +29,7 @@ def create_stream(cursor: Cursor) -> CreateStream:
     """The stream declared from here on; CREATE STREAM has been read."""
     name = cursor.plain_name("the name of a stream", help="write CREATE STREAM name (columns) ...")
     place = cursor.place_since(0)
-    columns = _columns(cursor)
+    columns = declared_columns(cursor, _COLUMNS)
     found = clauses(cursor, _READERS, _KNOWN)
     for key, words, example in _REQUIRED:
         if key not in found:
@@ -38,8 +38,9 @@ def create_stream(cursor: Cursor) -> CreateStream:
     return CreateStream(name=name, columns=columns, place=place, **found)
 
 
-def _columns(cursor: Cursor) -> tuple[ColumnDef, ...]:
-    cursor.expect("(", help=_COLUMNS)
+def declared_columns(cursor: Cursor, example: str) -> tuple[ColumnDef, ...]:
+    """The columns in the parentheses that open here, no two of one name."""
+    cursor.expect("(", help=example)
     columns: dict[str, ColumnDef] = {}
     while not columns or not cursor.take(")"):
         if columns and not cursor.take(","):

@@ -20,8 +20,8 @@ _CLOSING = {"'": "'", '"': '"', "`": "`", "/*": "*/"}
 
 _PAIRS = {TokenType.R_PAREN: TokenType.L_PAREN, TokenType.R_BRACKET: TokenType.L_BRACKET}
 _PAIRS |= {TokenType.R_BRACE: TokenType.L_BRACE}
-_STARTS = {("CREATE", "STREAM"), ("CREATE", "QUERY"), ("DROP", "QUERY")}
-_STARTS |= {("SHOW", "STREAMS"), ("SHOW", "QUERIES")}
+_STARTS = {("CREATE", "STREAM"), ("CREATE", "QUERY"), ("CREATE", "VIEW"), ("CREATE", "TABLE")}
+_STARTS |= {("DROP", "QUERY"), ("DROP", "VIEW"), ("DROP", "TABLE"), ("SHOW", "STREAMS"), ("SHOW", "QUERIES")}
 
 
 @dataclass(frozen=True, slots=True)

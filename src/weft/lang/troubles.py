@@ -10,7 +10,7 @@ from weft.errors import Place, QueryError, nearest
 from weft.lang.dialect import SyntaxTrouble
 from weft.lang.text import Text
 
-_KEYWORDS = ("FROM", "WHERE", "GROUP", "HAVING", "ORDER", "LIMIT")
+_KEYWORDS = ("FROM", "JOIN", "WHERE", "GROUP", "HAVING", "ORDER", "LIMIT")
 _CLAUSES = ("FROM", "WHERE", "GROUP BY", "HAVING", "ORDER BY", "LIMIT")
 _OPERATORS = {"=>": ">=", "=<": "<=", "&&": "AND"}
 _WINDOW_WORDS = ("RANGE", "SLIDE", "TUMBLING", "HOPPING")
@@ -41,8 +41,14 @@ def _word(token: Token) -> str:
 def _misplaced_window(text: Text, tokens: list[Token], at: int) -> QueryError | None:
     """`FROM trades RANGE 1 MINUTE`, `FROM trades WHERE a > 1 [RANGE 1 MINUTE]`."""
     words = [_word(token) for token in tokens]
+    if words[at : at + 2] == ["[", "RANGE"] and words[at - 1] != "FROM":
+        return QueryError(
+            "misplaced-window", "a window stands right behind its stream or subquery",
+            at=text.place_of(tokens[at]),
+            help="write it before the alias: FROM trades [RANGE 5 MINUTES] t",
+        )  # fmt: skip
     for i in range(1, min(at + 1, len(tokens) - 1)):
-        in_place = words[i - 1] == "[" and words[i - 3 : i - 2] == ["FROM"]
+        in_place = words[i - 1] == "[" and words[i - 3 : i - 2] in (["FROM"], ["JOIN"], [","])
         if in_place:
             return None
         if words[i] in _WINDOW_WORDS and tokens[i + 1].token_type in (TokenType.NUMBER, TokenType.STRING):

@@ -1,32 +1,57 @@
-"""Windows in brackets: `[RANGE 5 MINUTES SLIDE 10 SECONDS OFFSET 3 SECONDS]`."""
+"""Windows in brackets: `[RANGE 5 MINUTES SLIDE 10 SECONDS OFFSET 3 SECONDS]`, `[RANGE UNBOUNDED]`."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
+
 from weft.errors import QueryError
+from weft.lang.bodies import Span
 from weft.lang.cursor import Cursor
 from weft.lang.intervals import interval, positive
 from weft.lang.statements import WindowSpec
+from weft.times import Duration
 
 _EXAMPLE = "write for instance [RANGE 5 MINUTES SLIDE 10 SECONDS]"
-_CLAUSES = ("RANGE", "SLIDE", "OFFSET")
+_CLAUSES = ("RANGE", "SLIDE", "OFFSET", "INTERNAL")
+
+
+@dataclass(slots=True)
+class _Said:
+    """The clauses of a window as they turn up."""
+
+    lengths: dict[str, Duration] = field(default_factory=dict)
+    flags: set[str] = field(default_factory=set)
 
 
 def window(cursor: Cursor) -> WindowSpec:
     """The window whose `[` stands here; without SLIDE it tumbles; its offset is less than its slide."""
-    start = cursor.index
+    return tumbling(span(cursor))
+
+
+def tumbling(found: Span) -> WindowSpec:
+    """The window of an aggregate: without SLIDE it tumbles."""
+    assert found.range is not None
+    slide = found.slide or found.range
+    return WindowSpec(found.range, slide, found.offset % slide, found.place)
+
+
+def span(cursor: Cursor) -> Span:
+    """The window whose `[` stands here."""
+    start, said = cursor.index, _Said()
     cursor.expect("[", help=_EXAMPLE)
-    lengths: dict[str, int] = {}
     while not cursor.take("]"):
         cursor.take(",")
-        _clause(cursor, lengths)
+        _clause(cursor, said)
     place = cursor.place_since(start)
-    if "RANGE" not in lengths:
+    if "RANGE" not in said.lengths and "RANGE" not in said.flags:
         raise QueryError("missing-range", "this window has no RANGE", at=place, help=_EXAMPLE)
-    slide = lengths.get("SLIDE", lengths["RANGE"])
-    return WindowSpec(lengths["RANGE"], slide, lengths.get("OFFSET", 0) % slide, place)
+    slide, offset = said.lengths.get("SLIDE"), said.lengths.get("OFFSET", 0)
+    return Span(
+        said.lengths.get("RANGE"), slide, offset % slide if slide else offset, "INTERNAL" in said.flags, place
+    )
 
 
-def _clause(cursor: Cursor, lengths: dict[str, int]) -> None:
+def _clause(cursor: Cursor, said: _Said) -> None:
     word = cursor.word()
     if word == "ROWS":
         raise QueryError(
@@ -35,9 +60,12 @@ def _clause(cursor: Cursor, lengths: dict[str, int]) -> None:
         )  # fmt: skip
     if word not in _CLAUSES:
         cursor.fail("expected RANGE, SLIDE or OFFSET", known=_CLAUSES, help=_EXAMPLE)
-    if word in lengths:
+    if word in said.lengths or word in said.flags:
         raise QueryError(
             "duplicate-clause", f"{word} is given twice", at=cursor.place_here(), help="remove one of them"
         )
     cursor.advance()
-    lengths[word] = (interval if word == "OFFSET" else positive)(cursor, word)[0]
+    if word == "INTERNAL" or (word == "RANGE" and cursor.take("UNBOUNDED")):
+        said.flags.add(word)
+    else:
+        said.lengths[word] = (interval if word == "OFFSET" else positive)(cursor, word)[0]

@@ -29,7 +29,7 @@ from weft.plan.relations import (
     Rows,
     Whether,
 )
-from weft.plan.relationtree import walk
+from weft.plan.relationtree import below
 from weft.times import Duration
 
 
@@ -90,9 +90,18 @@ def lasts(relation: Relation) -> Duration | None:
 
 
 def is_internal(relation: Relation) -> bool:
-    """Do all its windows only bound what is held, so that what came out stays?"""
-    leaves = [node for node in walk(relation) if isinstance(node, Rows)]
-    return bool(leaves) and all(leaf.internal or leaf.range is None for leaf in leaves)
+    """Do all its windows only bound what is held, so that what came out stays?
+
+    A window over a result is one of its own, whatever is below it.
+    """
+    match relation:
+        case Rows(internal=internal, range=range_):
+            return internal or range_ is None
+        case Lasting(range=range_):
+            return range_ is None
+        case _:
+            sources = [each for each in below(relation) if not isinstance(each, Entries)]
+            return bool(sources) and all(is_internal(each) for each in sources)
 
 
 def _paired(relation: Paired) -> Pattern:

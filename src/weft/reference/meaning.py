@@ -13,13 +13,12 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import Literal
 
-from sqlglot import exp
-
-from weft.lang.expressions import expr
 from weft.lang.statements import Expr, OrderKey, WindowSpec
-from weft.plan.nodes import Aggregation, Named, Query, Stream
+from weft.plan.nodes import Named, Query, Stream
+from weft.reference.arguments import arg_names, filter_name, wanted
 from weft.reference.dialect import Dialect, Types
 from weft.reference.duckdb import DuckDB
+from weft.reference.ends import first_end, last_end
 from weft.reference.groupings import group_by, grouping_types, groupings
 from weft.reference.shape import Shape, shape
 from weft.reference.spark import Spark
@@ -29,7 +28,7 @@ TIME, END, ANSWER, RANK = "_weft_ts", "_weft_end", "_weft_answer", "_weft_rank"
 
 Stages = list[tuple[str, str]]
 DialectName = Literal["duckdb", "spark"]
-_DIALECTS: dict[str, Dialect] = {"duckdb": DuckDB(), "spark": Spark()}
+DIALECTS: dict[str, Dialect] = {"duckdb": DuckDB(), "spark": Spark()}
 
 
 def reference_sql(
@@ -47,7 +46,7 @@ def reference_sql(
     Windows with `end <= watermark` (None: every window that holds a row), `start > after` (None: all) and
     `end > since` (None: all). The table has every column of the stream, computed ones included.
     """
-    parts, engine = shape(query), _DIALECTS[dialect]
+    parts, engine = shape(query), DIALECTS[dialect]
     stages = _rows(parts, stream, engine, table or stream.name)
     if parts.window is None:
         return _select(stages, _renamed(parts.items, engine))
@@ -59,7 +58,7 @@ def reference_sql(
 
 def dead_sql(query: Query, stream: Stream, *, dialect: DialectName, table: str | None = None) -> str:
     """One number: the rows of `table` on which an expression of the query below its aggregate fails."""
-    stages = _rows(shape(query), stream, _DIALECTS[dialect], table or stream.name)
+    stages = _rows(shape(query), stream, DIALECTS[dialect], table or stream.name)
     names = [name for name, _ in stages]
     failed = [
         f"(SELECT COUNT(*) FROM {before}) - (SELECT COUNT(*) FROM {name})"
@@ -79,13 +78,13 @@ def late_sql(
     table: str | None = None,
 ) -> str:
     """One number: the rows of `table` that a window of the query already answered at `watermark` misses."""
-    parts, engine = shape(query), _DIALECTS[dialect]
+    parts, engine = shape(query), DIALECTS[dialect]
     if parts.window is None:
         return "SELECT 0 AS late"
     stages = _rows(parts, stream, engine, table or stream.name)
     lower = TIME if after is None else f"GREATEST({TIME}, {after + parts.window.range})"
     upper = f"LEAST({watermark}, {TIME} + {parts.window.range})"
-    missed = f"{_first_end(lower, parts.window)} <= {upper}"
+    missed = f"{first_end(lower, parts.window)} <= {upper}"
     return _select(stages, f"SELECT COUNT(*) AS late FROM {_last(stages)} WHERE {missed}")
 
 
@@ -107,28 +106,14 @@ def _rows(parts: Shape, stream: Stream, engine: Dialect, table: str) -> Stages:
             (f"checked_where{number}", engine.checked(_last(stages), "*", {passes: predicate}, types)),
             (f"passing{number}", f"SELECT * FROM checked_where{number} WHERE {passes}"),
         ]
-    wanted = _wanted(parts)
-    if wanted:
-        stages.append(("checked_row", engine.checked(_last(stages), TIME, wanted, types)))
+    asked = _wanted(parts)
+    if asked:
+        stages.append(("checked_row", engine.checked(_last(stages), TIME, asked, types)))
     return stages
 
 
 def _wanted(parts: Shape) -> dict[str, Expr]:
-    """Keys, filters and arguments by name; where a filter is not true its argument is not evaluated."""
-    if parts.window is None:
-        return _items(parts.items)
-    wanted = {key.name: key.expr for key in parts.keys}
-    for call in parts.aggregations:
-        if call.filter is not None:
-            wanted[_filter_name(call)] = call.filter
-        for name, arg in zip(_arg_names(call), call.args):
-            wanted[name] = arg if call.filter is None else _where_true(call.filter, arg)
-    return wanted
-
-
-def _where_true(condition: Expr, value: Expr) -> Expr:
-    branch = exp.If(this=condition.tree.copy(), true=value.tree.copy())
-    return expr(exp.Case(ifs=[branch]), value.place)
+    return _items(parts.items) if parts.window is None else wanted(parts.keys, parts.aggregations)
 
 
 def _place(
@@ -152,12 +137,12 @@ def _place(
         return f" WHERE {' AND '.join(kept)}" if kept else ""
 
     last = f"{TIME} + {window.range}"
-    stages.append(("held", engine.exploded(_last(stages), _first_end(TIME, window), last, window.slide, END)))
+    stages.append(("held", engine.exploded(_last(stages), first_end(TIME, window), last, window.slide, END)))
     if not parts.emit_empty:
         stages.append(("placed", f"SELECT * FROM held{within(END)}"))
         return
-    last = _last_end(f"MAX({TIME}) + {window.range}" if watermark is None else str(watermark), window)
-    first = _first_end(f"MIN({TIME})", window)
+    last = last_end(f"MAX({TIME}) + {window.range}" if watermark is None else str(watermark), window)
+    first = first_end(f"MIN({TIME})", window)
     stages += [
         ("span", f"SELECT {first} AS low, {last} AS high FROM valid HAVING COUNT(*) > 0"),
         ("every_end", engine.exploded("span", "low", "high", window.slide, ANSWER)),
@@ -175,8 +160,8 @@ def _group(stages: Stages, parts: Shape, window: WindowSpec, engine: Dialect) ->
     keys = [key.name for key in parts.keys]
     calls = []
     for call in parts.aggregations:
-        where = [*present, *([_filter_name(call)] if call.filter is not None else [])]
-        calls += engine.aggregated(call, _arg_names(call), where, TIME)
+        where = [*present, *([filter_name(call)] if call.filter is not None else [])]
+        calls += engine.aggregated(call, arg_names(call), where, TIME)
     columns = ", ".join([f"{end} AS {END}", *keys, *groupings(parts), *calls])
     stages.append(("grouped", f"SELECT {columns} FROM placed{group_by(parts, end, TIME)}"))
     start = engine.instant(f"{END} - {window.range}")
@@ -223,17 +208,6 @@ def _rank(
     ]
 
 
-def _first_end(instant: str, window: WindowSpec) -> str:
-    """The least end of the window that is greater than `instant`; right before 1970, too."""
-    s, o = window.slide, window.offset % window.slide
-    return f"({instant} - ((({instant} - {o}) % {s}) + {s}) % {s} + {s})"
-
-
-def _last_end(instant: str, window: WindowSpec) -> str:
-    """The greatest end of the window that is not greater than `instant`."""
-    return f"({_first_end(instant, window)} - {window.slide})"
-
-
 def _items(items: Sequence[Named]) -> dict[str, Expr]:
     return {f"_i{number}": item.expr for number, item in enumerate(items)}
 
@@ -241,14 +215,6 @@ def _items(items: Sequence[Named]) -> dict[str, Expr]:
 def _renamed(items: Sequence[Named], engine: Dialect) -> str:
     columns = (f"_i{number} AS {engine.quote(item.name)}" for number, item in enumerate(items))
     return f"SELECT {', '.join(columns)} FROM {{last}}"
-
-
-def _arg_names(call: Aggregation) -> list[str]:
-    return [f"_x{call.name}_{number}" for number in range(len(call.args))]
-
-
-def _filter_name(call: Aggregation) -> str:
-    return f"_f{call.name}"
 
 
 def _last(stages: Stages) -> str:

@@ -70,7 +70,8 @@ class Live:
 
     def answer(self, upto: int) -> None:
         reach = {"quotes": Reach(upto * SECOND)}
-        for name, found in self.relations.answer(reach).items():
+        latest = BEGINNING if self.greatest is None else self.greatest * SECOND
+        for name, found in self.relations.answer(reach, {"quotes": latest}).items():
             self.answers[name] += told(found)
         self.relations.forget(reach)
 

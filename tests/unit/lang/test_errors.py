@@ -12,7 +12,8 @@ COLUMNS = "(a INT, ts TIMESTAMP)"
 STREAM = f"CREATE STREAM t {COLUMNS}"
 REST = "TIMESTAMP BY ts DELAY 1 SECOND FROM rate"
 OPTIONS = "OPTIONS ('key' = 'value', ...)"
-SELECT = "CREATE QUERY q AS SELECT a FROM t"
+QUERY = "CREATE QUERY q AS SELECT"
+SELECT = f"{QUERY} a FROM t"
 
 # bad program, code, the text that is underlined ("" at the end of the text), a part of the help
 STREAMS = [
@@ -99,15 +100,7 @@ QUERIES = [
     (f"{SELECT} LIMIT 1.5", "bad-limit", "1.5", "LIMIT 10"),
     (f"{SELECT} LIMIT -1", "bad-limit", "-", "LIMIT 10"),
     (f"{SELECT} LIMIT 10 OFFSET 5", "not-supported", "OFFSET", "leave it out"),
-    ("CREATE QUERY q AS SELECT DISTINCT a FROM t", "not-supported", "DISTINCT", "group by"),
-    (f"{SELECT} JOIN u ON t.a = u.a", "not-supported", "JOIN", "one stream"),
-    (f"{SELECT} LEFT JOIN u USING (a)", "not-supported", "JOIN", "one stream"),
-    (f"{SELECT}, u", "not-supported", ",", "one stream"),
-    (f"{SELECT} UNION ALL SELECT a FROM u", "not-supported", "UNION", "one query for each"),
-    (f"{SELECT} EXCEPT SELECT a FROM u", "not-supported", "EXCEPT", "one query for each"),
-    ("CREATE QUERY q AS SELECT a FROM (SELECT a FROM t)", "not-supported", "SELECT", "query of its own"),
-    (f"{SELECT} WHERE a IN (SELECT b FROM u)", "not-supported", "SELECT", "query of its own"),
-    ("CREATE QUERY q AS WITH x AS (SELECT 1) SELECT a FROM x", "not-supported", "WITH", "without"),
+    ("CREATE QUERY q AS WITH x AS (SELECT 1) SELECT a FROM x", "not-supported", "WITH", "CREATE VIEW"),
     ("CREATE QUERY q AS SELECT SUM(a) OVER (ORDER BY b) FROM t", "not-supported", "OVER", "brackets"),
     (f"{SELECT} WINDOW w AS (ORDER BY b)", "not-supported", "WINDOW", "brackets"),
     (f"{SELECT} LATERAL VIEW explode(x) y", "not-supported", "LATERAL", "declaration"),
@@ -163,7 +156,7 @@ WINDOWS = [
 
 OTHERS = [
     ("SELECT a FROM t", "unknown-statement", "SELECT", "CREATE QUERY name AS SELECT"),
-    ("CREATE VIEW v AS SELECT 1", "unknown-statement", "CREATE VIEW", "CREATE STREAM"),
+    ("CREATE INDEX v AS SELECT 1", "unknown-statement", "CREATE INDEX", "CREATE STREAM"),
     ("CREATE QUERRY q AS SELECT 1", "unknown-statement", "CREATE QUERRY", "did you mean `CREATE QUERY`?"),
     ("CREATE OR REPLACE QUERY q AS SELECT a FROM t", "not-supported", "CREATE OR REPLACE", "leave it out"),
     ("CREATE QUERY IF NOT EXISTS q AS SELECT a FROM t", "not-supported", "IF NOT EXISTS", "compared"),
@@ -190,8 +183,51 @@ OTHERS = [
     ("DROP QUERY a /* b /* c */", "unclosed-comment", "/*", "*/"),
 ]  # fmt: skip
 
+BODIES = [
+    (f"{SELECT} JOIN u", "missing-on", "JOIN u", "CROSS JOIN"),
+    (f"{SELECT} CROSS JOIN u ON t.a = u.a", "syntax", "t.a = u.a", "write JOIN"),
+    (f"{SELECT} NATURAL JOIN u", "not-supported", "NATURAL JOIN u", "USING"),
+    (f"{SELECT} RIGHT SEMI JOIN u ON b", "not-supported", "RIGHT SEMI JOIN u ON b", "LEFT SEMI"),
+    (f"{SELECT} JION u ON t.a = u.a", "syntax", "JION", "did you mean `JOIN`?"),
+    (f"{SELECT} x [RANGE 1 MINUTE] JOIN u ON x.a = u.a", "misplaced-window", "[", "before the alias"),
+    (f"{SELECT} JOIN u [RANGE 1 PARSEC] ON t.a = u.a", "bad-interval", "PARSEC", "units are"),
+    (f"{SELECT} JOIN u ON t.a IN (SELECT a FROM v)", "not-supported", "SELECT a FROM v", "WHERE"),
+    (f"{SELECT} x(b, c), u", "not-supported", "x", "name the columns"),
+    (f"{SELECT} JOIN (u JOIN v ON b) w ON t.a = w.a", "not-supported", "(u JOIN v ON b) w", "subquery"),
+    (f"{SELECT} JOIN db.u ON t.a = u.a", "bad-name", "db.u", "`u`"),
+    (f"{SELECT} WHERE a > (SELECT MAX(a) FROM u)", "not-supported", "SELECT MAX(a) FROM u", "EXISTS"),
+    (f"{SELECT} WHERE b OR EXISTS (SELECT 1 FROM u)", "not-supported", "SELECT 1 FROM u", "joined by AND"),
+    (f"{SELECT} WHERE (a, b) IN (SELECT 1 FROM u)", "not-supported", "(a, b) IN (SELECT 1 FROM u)", "EXISTS"),
+    (f"{QUERY} (SELECT 1 FROM u) FROM t", "not-supported", "(SELECT 1 FROM u)", "EXISTS"),
+    (f"{SELECT} UNION SELECT a FROM u ORDER BY a", "not-supported", "ORDER BY", "put it around"),
+    (f"{SELECT} UNION ALL BY NAME SELECT a FROM u", "not-supported", "UNION", "same order"),
+    (f"{SELECT} UNION SELECT a FROM", "missing-name", "", "FROM trades"),
+    (f"{SELECT} UNION SELECT a FROM u GROUP BY a WHERE a > 1", "syntax", "WHERE", "the order is"),
+    (f"{SELECT} [RANGE 1 MINUTE] EMIT EMPTY", "needs-aggregate", "EMIT", "remove it"),
+    (f"{QUERY} a, ISTREAM(b) FROM t", "misplaced-output", "ISTREAM(b)", "ISTREAM(a, b)"),
+    (f"{QUERY} ISTREAM(a), b FROM t", "syntax", ",", "whole list"),
+    (f"{QUERY} DSTREAM(a) FROM t UNION SELECT a FROM u", "misplaced-output", "DSTREAM", "around"),
+    (f"{QUERY} WSTREAM(a) FROM t", "missing-range", "WSTREAM", "[RANGE 4 SECONDS]"),
+    (f"{QUERY} ISTREAM(a) [RANGE 1 MINUTE] FROM t", "misplaced-window", "[RANGE 1 MINUTE]", "WSTREAM"),
+    (f"{QUERY} WSTREAM(a) [RANGE UNBOUNDED] FROM t", "bad-window", "[RANGE UNBOUNDED]", "4 SECONDS"),
+    (f"{QUERY} DISTINCT ON (a) a FROM t", "not-supported", "DISTINCT", "GROUP BY"),
+    ("CREATE VIEW v SELECT a FROM t", "syntax", "SELECT", "CREATE VIEW large AS"),
+    ("CREATE VIEW v AS SELECT a FROM t EMIT CHANGES", "unknown-clause", "EMIT", "where the view is queried"),
+    ("CREATE TABLE t", "syntax", "", "list the columns"),
+    ("CREATE TABLE t (a INT)", "missing-from", "CREATE TABLE t", "FROM parquet"),
+    ("CREATE TABLE t (a INT, b AS a + 1) FROM csv", "computed-column", "b AS a + 1", "in the query"),
+    ("CREATE TABLE t (a INT) KEY (b) FROM csv", "unknown-column", "b", "columns are a"),
+    ("CREATE TABLE t (a INT) KEY (a, A) FROM csv", "duplicate-column", "A", "remove"),
+    ("CREATE TABLE t (a INT) KEY a FROM csv", "syntax", "a", "KEY (symbol)"),
+    ("CREATE TABLE t (a INT) REFRESH 5 MINUTES FROM csv", "syntax", "5", "REFRESH EVERY 1 MINUTE"),
+    ("CREATE TABLE t (a INT) RETROACTIVE RETROACTIVE FROM csv", "duplicate-clause", "RETROACTIVE", "one of"),
+    ("CREATE TABLE t (a INT) DELAY 5 SECONDS FROM csv", "unknown-clause", "DELAY", "REFRESH EVERY"),
+    ("DROP VIEW", "missing-name", "", "DROP VIEW name"),
+]  # fmt: skip
+
 CASES = [
     *STREAMS,
+    *BODIES,
     *QUERIES,
     *((f"{SELECT} {window} WHERE a > 1", *rest) for window, *rest in WINDOWS),
     *OTHERS,

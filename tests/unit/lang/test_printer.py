@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from hypothesis import given
 from hypothesis import strategies as st
 
+from weft.lang.clauseprinter import print_duration
 from weft.lang.cursor import RESERVED, RESERVED_PREFIX
 from weft.lang.parse import parse_expression, parse_program
-from weft.lang.printer import print_duration, print_statement
+from weft.lang.printer import print_statement
 from weft.lang.statements import (
     ColumnDef,
     CreateQuery,
@@ -70,6 +73,12 @@ def windows(draw: st.DrawFn) -> WindowSpec:
     return WindowSpec(draw(durations), slide, draw(st.integers(0, slide - 1)))
 
 
+def _aggregated(select: Select) -> Select:
+    """Over a window there is an aggregate; rows of a window as they are make another statement."""
+    made = replace(select, items=(*select.items, Item(parse_expression("COUNT(*)"))))
+    return made if select.source.window is not None else select
+
+
 selects = st.builds(
     Select,
     items=st.lists(st.builds(Item, expressions, st.none() | names), min_size=1, max_size=3).map(tuple),
@@ -79,7 +88,7 @@ selects = st.builds(
     having=st.none() | expressions,
     order_by=st.lists(st.builds(OrderKey, expressions, st.booleans(), st.booleans()), max_size=2).map(tuple),
     limit=st.none() | st.integers(0, 10**9),
-)
+).map(_aggregated)
 queries = st.builds(
     CreateQuery,
     name=plain_names,

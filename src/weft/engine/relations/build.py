@@ -8,6 +8,9 @@ from weft.engine.relations.changing import Checking, PairingChanges
 from weft.engine.relations.counting import Comparing
 from weft.engine.relations.deduplicating import Deduplicating
 from weft.engine.relations.evaluate import Finisher
+from weft.engine.relations.grouping import GroupingAlways, GroupingAsOf
+from weft.engine.relations.leading import Choosing
+from weft.engine.relations.looking import Looking
 from weft.engine.relations.operator import Keeping, Making, Operator, Staying, Uniting
 from weft.engine.relations.pairing import PairingLives
 from weft.engine.relations.reading import Reading
@@ -15,7 +18,20 @@ from weft.errors import Bug
 from weft.lang.bodies import SetKind
 from weft.plan.nodes import Stream
 from weft.plan.relationpatterns import Pattern, relation_pattern
-from weft.plan.relations import Distinct, Kept, Lasting, Made, Merged, Paired, Relation, Rows, Whether
+from weft.plan.relations import (
+    AsOf,
+    Distinct,
+    Grouped,
+    Kept,
+    Lasting,
+    Leading,
+    Made,
+    Merged,
+    Paired,
+    Relation,
+    Rows,
+    Whether,
+)
 from weft.plan.relationtree import columns
 from weft.times import Instant
 
@@ -37,6 +53,14 @@ def operator(
             return Uniting(columns(relation))
         case Paired() if not is_strict(relation):
             return PairingLives(relation, finisher)
+        case AsOf():
+            return Looking(relation)
+        case Leading():
+            return Choosing(relation, finisher)
+        case Grouped(source=AsOf()):
+            return GroupingAsOf(relation, finisher)
+        case Grouped():
+            return GroupingAlways(relation, finisher)
         case Paired():
             return PairingChanges(relation, finisher)
         case Whether():

@@ -49,6 +49,11 @@ class Calendar:
             )
             self._pages.setdefault(int(sorted_pages[start]), []).append(part)
 
+    def all(self) -> Changes:
+        """All that it remembers, in any order."""
+        parts = [part for page in self._pages.values() for part in page]
+        return Changes.concat(parts) if parts else Changes.empty(self._schema)
+
     def take(self, upto: Instant) -> Changes:
         """The changes before `upto`, in any order; they are due, and no longer remembered."""
         due: list[Changes] = []
@@ -63,9 +68,3 @@ class Calendar:
             if not now.all():
                 self._pages[page] = [together.filter(~now)]
         return Changes.concat(due) if due else Changes.empty(self._schema)
-
-    def next(self) -> Instant | None:
-        """When the first of them comes; None: there is none."""
-        if not self._pages:
-            return None
-        return min(int(part.times.min()) for part in self._pages[min(self._pages)])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -109,7 +109,7 @@ class Side:
         ranges = sorted({range_ for _, range_ in self._depths if range_ is not None})
         self._classes = [[each] for each in ranges]
         self._new: list[Lives] = []
-        self._late, self._complete = 0, BEGINNING
+        self._late, self.complete = 0, BEGINNING
 
     def store(self, keys: int) -> RowStore:
         return RowStore(keys, self._classes, schema=self._schema)
@@ -121,9 +121,9 @@ class Side:
             return
         times = whole(rows.column(time)).cast(pa.int64()).to_numpy()
         ends = self._ends(rows, times)
-        begins = np.maximum(times, self._complete)
+        begins = np.maximum(times, self.complete)
         mine = (times > self.bound) & (begins < ends)
-        self._late += int(np.count_nonzero(mine & (times < self._complete)))
+        self._late += int(np.count_nonzero(mine & (times < self.complete)))
         held = [whole(rows.column(name)) for name in names]
         held += [pa.array(times)]
         held += [whole(rows.column(where)).fill_null(False) for where in self.wheres]
@@ -142,10 +142,17 @@ class Side:
             ends = np.maximum(ends, mine)
         return ends
 
+    def narrowed(self, rows: Lives) -> Lives:
+        """Rows of a chain that had more joins: of each what is still wanted, for as long as it is."""
+        times = whole(rows.table.column(TIME)).to_numpy()
+        ends = self._ends(rows.table, times)
+        kept = Lives(rows.table.select(self._schema.names), rows.begins, ends)
+        return kept.filter(rows.begins < ends)
+
     def take(self, upto: Instant) -> Lives:
         """What is new; rows that come later lie behind `upto`, or are late."""
         new, self._new = self._new, []
-        self._complete = max(self._complete, upto)
+        self.complete = max(self.complete, upto)
         return Lives.concat(new) if new else Lives.empty(self._schema)
 
     def late(self) -> int:
@@ -165,6 +172,7 @@ class Chaining(Stateless):
         finisher: Finisher,
     ) -> None:
         self.chain, self._times, self._links = chain, times, frozenset(links)
+        self._bound, self._finisher = bound, finisher
         self._sides = (
             Side(LEFT, [each.left for each in links], bound),
             Side(RIGHT, [each.right for each in links], bound),
@@ -236,9 +244,20 @@ class Chaining(Stateless):
             met = met.filter(holds)
         self.met.append(met)
 
-    def serves(self, links: Iterable[Link]) -> bool:
-        """Does it hold all that these joins want?"""
-        return set(links) <= self._links
+    def relinked(self, links: Sequence[Link]) -> Chaining:
+        """The chain with these joins instead: itself if they are the same, else with the rows they want.
+
+        A join that it did not have begins with rows that are still to come: its bound lies before them.
+        """
+        if frozenset(links) == self._links:
+            return self
+        other = Chaining(self.chain, links, self._times, self._bound, self._finisher)
+        if frozenset(links) <= self._links:
+            for at, (store, side) in enumerate(zip(self._stores, other._sides, strict=True)):
+                side.complete = self._sides[at].complete
+                rows = side.narrowed(store.all())
+                other._stores[at].add(other._key(at, rows), rows)
+        return other
 
     def late(self) -> int:
         return sum(side.late() for side in self._sides)

@@ -44,7 +44,7 @@ class Evaluator:
         done = self._evaluate(table, count)
         failed = [mask for mask in done.failed if mask is not None and mask.any()]
         columns = [_as(column, field.type) for column, field in zip(done.columns, self.schema, strict=True)]
-        made = pa.table(columns, schema=self.schema)
+        made = pa.table(columns, names=self.schema.names)
         return made, np.logical_or.reduce(failed) if failed else None
 
     def _evaluate(self, table: pa.Table, count: int) -> Done:
@@ -80,6 +80,8 @@ def _is_null(tree: exp.Expr) -> bool:
 
 def _as(column: pa.Array, type_: pa.DataType) -> pa.Array:
     found = whole(column)
+    if type_ == pa.null():
+        return found
     if found.null_count == len(found):
         return pa.nulls(len(found), type_)
     return found if found.type == type_ else found.cast(type_)

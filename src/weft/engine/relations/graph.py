@@ -8,21 +8,25 @@ from dataclasses import dataclass, field
 
 import pyarrow as pa
 
-from weft.engine.relations.build import operator
+from weft.engine.relations.build import is_strict, operator
 from weft.engine.relations.chained import Chaining, Tapping
+from weft.engine.relations.consulting import Consulting
 from weft.engine.relations.deduplicating import Deduplicating
-from weft.engine.relations.editions import Editions, Tables, Version
+from weft.engine.relations.editions import Tables, Version
 from weft.engine.relations.evaluate import Finisher
-from weft.engine.relations.looking import Looking
+from weft.engine.relations.joining import Joining, Many, flattened
 from weft.engine.relations.lower import lowered
 from weft.engine.relations.operator import Operator, Told
+from weft.engine.relations.pairing import PairingLives
 from weft.engine.relations.reading import Reading
 from weft.engine.relations.revising import Revising
 from weft.engine.relations.telling import Telling
+from weft.kernels.relations.tables import Changes
+from weft.lang.bodies import Emission
 from weft.plan.lookups import lookup
 from weft.plan.nodes import Stream
-from weft.plan.relations import Emitted, Entries, Paired, Relation, Rows, Whether
-from weft.plan.relationtree import below, columns, streams, walk
+from weft.plan.relations import AsOf, Emitted, Entries, Grouped, Paired, Relation, Rows, Whether
+from weft.plan.relationtree import below, columns, streams
 from weft.share.chains import Chain, Link, link
 from weft.share.nodes import Woven
 from weft.times import BEGINNING, Instant
@@ -51,12 +55,21 @@ class Top:
     below: list[Node] = field(default_factory=list)  # all nodes that it rests on
 
 
+@dataclass(slots=True)
+class Answers:
+    """What is new of queries: as they tell it, or what changes, and before when that is all."""
+
+    tables: dict[str, pa.Table] = field(default_factory=dict)
+    changes: dict[str, tuple[Changes, Instant]] = field(default_factory=dict)
+
+
 class Graph:
     """What is carried out of relations. A node comes before those that rest on it."""
 
     def __init__(self, finisher: Finisher, tables: Tables) -> None:
         self._finisher, self._tables = finisher, tables
         self._nodes: dict[Key, Node] = {}
+        self._upto: dict[Key, Instant] = {}  # how far each node was complete in the last step
         self._chains: dict[tuple[Chain, Instant], Chaining] = {}
         self.tops: dict[str, Top] = {}
 
@@ -85,8 +98,12 @@ class Graph:
     ) -> Node:
         key = (relation, bound)
         if key not in self._nodes:
-            sources = tuple(self._node(each, bound, before, declared) for each in _fed_by(relation))
+            linked = link(relation) if isinstance(relation, Paired) else None
+            under = _carried(relation) if linked is None else ()
+            sources = tuple(self._node(each, bound, before, declared) for each in under)
             node = before.get(key)
+            if node is not None and linked is not None and isinstance(node.operator, Tapping):
+                node.operator.chain = self._chains[(linked.chain, bound)]
             if node is None:
                 node = Node(key, self._operator(key, declared), sources, streams(relation))
             self._nodes[key] = node
@@ -94,22 +111,24 @@ class Graph:
 
     def _operator(self, key: Key, declared: Mapping[str, Stream]) -> Operator:
         relation, bound = key
-        linked = link(relation) if isinstance(relation, Paired) else None
-        found = lookup(relation)
-        if linked is not None and isinstance(relation, Paired):
-            return Tapping(relation, linked, self._chains[(linked.chain, bound)])
-        if found is not None and isinstance(relation, Paired | Whether):
-            editions = self._tables.editions(found.entries, self._finisher)
-            return Looking(relation, found, editions, self._finisher)
-        if isinstance(relation, Entries) and relation.retroactive:
-            return Revising(columns(relation), self._tables.editions(relation, self._finisher))
-        return operator(relation, bound, declared, self._finisher)
+        match relation:
+            case Paired() if (linked := link(relation)) is not None:
+                return Tapping(relation, linked, self._chains[(linked.chain, bound)])
+            case Paired() | Whether() if (found := lookup(relation)) is not None:
+                editions = self._tables.editions(found.entries, self._finisher)
+                return Consulting(relation, found, editions, self._finisher)
+            case Paired() if (many := _many(relation)) is not None:
+                return Joining(relation, many, self._finisher)
+            case Entries(retroactive=True):
+                return Revising(columns(relation), self._tables.editions(relation, self._finisher))
+            case _:
+                return operator(relation, bound, declared, self._finisher)
 
     def _link(self, asked: Iterable[Key], declared: Mapping[str, Stream]) -> None:
         """The chains of all joins; one that stays goes on with the rows that it holds."""
         links: dict[tuple[Chain, Instant], dict[Link, None]] = {}
         for relation, bound in asked:
-            for node in walk(relation):
+            for node in _nodes_of(relation):
                 found = link(node) if isinstance(node, Paired) else None
                 if found is not None:
                     links.setdefault((found.chain, bound), {})[found] = None
@@ -118,9 +137,9 @@ class Graph:
             chain, bound = key
             times = declared[chain.left].statement.time_column, declared[chain.right].statement.time_column
             known = before.get(key)
-            if known is None or not known.serves(some):
+            if known is None:
                 known = Chaining(chain, tuple(some), times, bound, self._finisher)
-            self._chains[key] = known
+            self._chains[key] = known.relinked(tuple(some))
 
     def feed(self, stream: str, rows: pa.Table) -> None:
         """The rows of a batch."""
@@ -133,30 +152,42 @@ class Graph:
 
     def revise(self, table: str, version: Version) -> None:
         """The next version of a table."""
-        for editions in self._editions():
-            if editions.table == table:
-                editions.put(version)
+        for node in self._nodes.values():
+            if isinstance(node.operator, Consulting | Revising) and node.operator.editions.table == table:
+                node.operator.editions.put(version)
 
-    def _editions(self) -> list[Editions]:
-        operators = (node.operator for node in self._nodes.values())
-        return [each.editions for each in operators if isinstance(each, Looking | Revising)]
-
-    def advance(self, complete: Mapping[str, Instant]) -> dict[str, pa.Table]:
+    def advance(self, complete: Mapping[str, Instant]) -> Answers:
         """What is new of each query, once its streams are complete before these times."""
         for chain in self._chains.values():
             chain.meet(complete)
         for node in self._nodes.values():
             told = [each.told for each in node.sources if each.told is not None]
-            node.told = node.operator.advance(told, _upto(node, complete))
-        answers = {}
+            upto = self._upto[node.key] = _upto(node, complete)
+            node.told = node.operator.advance(told, upto)
+        answers = Answers()
         for top in self.tops.values():
             assert top.node.told is not None
-            answers[top.name] = top.telling.answers(top.node.told, _upto(top.node, complete))
+            upto = _upto(top.node, complete)
+            if top.telling.relation.emission is Emission.CHANGES:
+                answers.changes[top.name] = top.telling.changes(top.node.told, upto), upto
+            elif (table := top.telling.answers(top.node.told, upto)).num_rows:
+                answers.tables[top.name] = table
         for node in self._nodes.values():
             node.told = None
         for chain in self._chains.values():
             chain.settle()
-        return {name: table for name, table in answers.items() if table.num_rows}
+        return answers
+
+    def waits(self, complete: Mapping[str, Instant]) -> bool:
+        """Does anything that holds rows, and tells of them as streams go on, get further?"""
+        return any(
+            node.operator.rows and _upto(node, complete) > self._upto.get(node.key, BEGINNING)
+            for node in self._nodes.values()
+            if not isinstance(node.operator, PairingLives | Tapping | Joining | Consulting | Revising)
+        ) or any(
+            len(top.telling) and _upto(top.node, complete) > self._upto.get(top.node.key, BEGINNING)
+            for top in self.tops.values()
+        )
 
     def failed(self) -> dict[str, int]:
         """On how many rows an expression failed since this was last asked, by query."""
@@ -209,19 +240,38 @@ class Graph:
         return own + sum(node.operator.nbytes for node in self._nodes.values())
 
 
-def _fed_by(relation: Relation) -> tuple[Relation, ...]:
-    """The relations whose rows it is told; those of a chain, or of a table to look up, come another way."""
-    found = lookup(relation)
-    if found is not None:
-        return (found.rows,)
-    return () if isinstance(relation, Paired) and link(relation) is not None else below(relation)
-
-
 def _upto(node: Node, complete: Mapping[str, Instant]) -> Instant:
     """Before when a node is complete. No version of a table comes into force where any stream has been."""
     if not node.streams:
         return max(complete.values(), default=BEGINNING)
     return min(complete.get(stream, BEGINNING) for stream in node.streams)
+
+
+def _nodes_of(relation: Relation) -> Iterable[Relation]:
+    """The relation and all below it that are nodes of the graph."""
+    yield relation
+    for each in _carried(relation):
+        yield from _nodes_of(each)
+
+
+def _carried(relation: Relation) -> tuple[Relation, ...]:
+    """The relations below that are nodes of their own.
+
+    GROUP BY looks by itself, as of each slide; a table that rows look up tells nothing.
+    """
+    if isinstance(relation, Grouped) and isinstance(relation.source, AsOf):
+        return below(relation.source)
+    if (found := lookup(relation)) is not None:
+        return (found.rows,)
+    many = _many(relation)
+    return below(relation) if many is None else many.sources
+
+
+def _many(relation: Relation) -> Many | None:
+    """A join of three and more, all of which have lives."""
+    if not isinstance(relation, Paired) or is_strict(relation):
+        return None
+    return flattened(relation)
 
 
 def _name(key: Key) -> str:

@@ -1,128 +1,134 @@
-"""Rows that look up a table: each once, in the version in force when it begins."""
+"""What is there as of each slide, and what groups of it amount to."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
 
-from weft.engine.relations.editions import Editions, Version
-from weft.engine.relations.evaluate import Condition, Evaluator, Finisher, schema_of
-from weft.engine.relations.matching import Matching, matching
+from weft.engine.relations.calendar import Calendar
+from weft.engine.relations.evaluate import schema_of
 from weft.engine.relations.operator import Stateless, Told
-from weft.engine.relations.pairing import side_by_side
-from weft.kernels.combine import Bools, Ints
-from weft.kernels.relations.store import RowStore
-from weft.kernels.relations.tables import NEVER, NOTHING, Lives, take
-from weft.lang.bodies import JoinKind
-from weft.plan.lookups import Lookup
-from weft.plan.nodes import Column
-from weft.plan.relations import Paired, Whether
-from weft.plan.relationtree import columns
+from weft.kernels.arrow import TIME
+from weft.kernels.combine import Ints
+from weft.kernels.relations.holding import Holding
+from weft.kernels.relations.tables import NOTHING, Changes, Lives, take
+from weft.plan.relations import AsOf
+from weft.plan.relationtree import columns, reach_back
 from weft.times import BEGINNING, Instant
 
 
-class Finding:
-    """The entries that rows match, by version: each is laid out by key when the first row asks for it."""
+class Beat:
+    """The ends of the windows of a relation: `e = offset (mod slide)`; it is looked at as of `e - 1`."""
 
-    def __init__(
-        self, match: Matching, rows: Sequence[Column], entries: Sequence[Column], finisher: Finisher
-    ) -> None:
-        self._keys = Evaluator(match.left, rows, finisher), Evaluator(match.right, entries, finisher)
-        self._schema = schema_of((*rows, *entries))
-        self._rest = None if match.rest is None else Condition(match.rest, (*rows, *entries), finisher)
-        self._stores: dict[int, RowStore] = {}
-        self.failed = 0
+    def __init__(self, relation: AsOf) -> None:
+        self.slide, self._offset, self.range = relation.slide, relation.offset, relation.range
+
+    def any(self, since: Instant, upto: Instant) -> bool:
+        """Does one of the instants lie in [since, upto)?"""
+        return self._last(upto) > since
+
+    def covered(self, begins: Ints, ends: Ints) -> tuple[Ints, Ints]:
+        """For each life the end of the first window that it is seen in, and in how many."""
+        first = begins - (begins - self._offset) % self.slide + self.slide
+        last = ends - (ends - self._offset) % self.slide
+        return first, np.maximum((last - first) // self.slide + 1, 0)
+
+    def windows(self, ends: Ints) -> list[pa.Array]:
+        """`window_start` and `window_end`."""
+        return [pa.array(at).cast(TIME) for at in (ends - self.range, ends)]
+
+    def _last(self, upto: Instant) -> Instant:
+        return upto - (upto - self._offset) % self.slide
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """Rows, for each the end of the first window that it is seen in, and in how many it is."""
+
+    lives: Lives
+    first: Ints
+    counts: Ints
+
+    def __len__(self) -> int:
+        return len(self.first)
+
+    def take(self, rows: Ints) -> Seen:
+        return Seen(self.lives.take(rows), self.first[rows], self.counts[rows])
+
+
+class Seeing:
+    """The rows of a relation that may be seen as of some slide to come."""
+
+    def __init__(self, relation: AsOf) -> None:
+        self.columns = columns(relation.source)
+        self.schema = schema_of(self.columns)
+        self.beat = Beat(relation)
+        self._held = Lives.empty(self.schema)
+        self._changing = Holding(self.schema)
+        self._later = Calendar(self.schema, reach_back(relation))
+        self._since = BEGINNING
 
     @property
     def rows(self) -> int:
-        return sum(len(store) for store in self._stores.values())
+        return len(self._held) + len(self._changing) + len(self._later)
 
     @property
     def nbytes(self) -> int:
-        return sum(store.nbytes for store in self._stores.values())
+        held = int(self._held.table.nbytes) + 16 * len(self._held)
+        return held + self._changing.nbytes + self._later.nbytes
 
-    def find(self, rows: Lives, version: Version) -> tuple[Ints, pa.Table]:
-        """Places of rows, one for every match, and beside them the entries."""
-        store = self._store(version)
-        keys, _ = self._keys[0].run(rows.table, len(rows))  # a key that fails is null, and matches nothing
-        found = store.pairs(list(keys.columns), rows.begins, rows.begins + 1)
-        entries = store.take(found.refs)
-        if self._rest is None:
-            return found.rows, entries
-        pairs = side_by_side(take(rows.table, found.rows), entries, self._schema)
-        holds, failed = self._rest.run(pairs, len(found))
-        self.failed += 0 if failed is None else int(failed.sum())
-        return found.rows[holds], take(entries, np.flatnonzero(holds))
+    def seen(self, rows: Told, upto: Instant) -> Seen:
+        """The rows that are seen in the span that ends with `upto`."""
+        since, self._since = self._since, upto
+        if upto == BEGINNING or not self._looks(since, upto):
+            self._hold(rows, upto)
+            return Seen(Lives.empty(self.schema), NOTHING, NOTHING)
+        if isinstance(rows, Changes):
+            self._later.put(rows)
+            lives = self._changing.step(self._later.take(upto), since, upto)
+        else:
+            lives = Lives.concat([self._held, rows])
+            self._held = lives.filter(lives.ends > upto)
+        begins = np.maximum(lives.begins, since)
+        first, counts = self.beat.covered(begins, np.minimum(lives.ends, upto))
+        some = np.flatnonzero(counts)
+        return Seen(lives.take(some), first[some], counts[some])
 
-    def _store(self, version: Version) -> RowStore:
-        if version.number not in self._stores:
-            self.failed += version.failed
-            begins, ends = np.full(version.count, BEGINNING), np.full(version.count, NEVER)
-            keys, _ = self._keys[1].run(version.rows, version.count)
-            store = RowStore(keys.num_columns, schema=version.rows.schema)
-            store.add(keys.columns, Lives(version.rows, begins, ends))
-            self._stores[version.number] = store
-        return self._stores[version.number]
+    def _hold(self, rows: Told, upto: Instant) -> None:
+        """Nobody looks yet."""
+        if isinstance(rows, Lives):
+            self._held = Lives.concat([self._held, rows])
+        else:
+            self._later.put(rows)
+            self._changing.skip(self._later.take(upto))
 
-    def keep(self, numbers: set[int]) -> None:
-        """Forget all versions but these."""
-        self._stores = {number: store for number, store in self._stores.items() if number in numbers}
+    def _looks(self, since: Instant, upto: Instant) -> bool:
+        return since == BEGINNING or self.beat.any(since, upto)
 
 
 class Looking(Stateless):
-    """Rows beside the entries that they match, or those that match some, or none; they live as they did."""
+    """The rows as of each slide, one by one."""
 
-    def __init__(
-        self, relation: Paired | Whether, found: Lookup, editions: Editions, finisher: Finisher
-    ) -> None:
+    def __init__(self, relation: AsOf) -> None:
         super().__init__(columns(relation))
-        self._relation, self.editions = relation, editions
-        mine, entries = columns(found.rows), columns(found.entries)
-        self._finding = Finding(matching(relation.on, mine, entries), mine, entries, finisher)
-        self._entries_first = isinstance(relation, Paired) and relation.left is found.entries
         self._schema = schema_of(self.columns)
+        self._source = Seeing(relation)
 
     @property
     def rows(self) -> int:  # type: ignore[override]
-        return self._finding.rows
+        return self._source.rows
 
     @property
     def nbytes(self) -> int:  # type: ignore[override]
-        return self._finding.nbytes
+        return self._source.nbytes
 
     def advance(self, told: Sequence[Told], upto: Instant) -> Told:
-        (rows,) = told
-        assert isinstance(rows, Lives)
-        seen = self.editions.seen(rows.begins)
-        made = [self._look(rows.filter(seen == place), place) for place in np.unique(seen).tolist()]
-        self.editions.forget(upto)
-        self._finding.keep({version.number for version in self.editions.versions})
-        self.note(self._finding.failed)
-        self._finding.failed = 0
-        return Lives.concat(made) if made else Lives.empty(self._schema)
-
-    def _look(self, rows: Lives, place: int) -> Lives:
-        at, entries = NOTHING, self.editions.schema.empty_table()
-        if place >= 0:
-            at, entries = self._finding.find(rows, self.editions.versions[place])
-        has_match = np.zeros(len(rows), bool)
-        has_match[at] = True
-        match self._relation:
-            case Whether(negated=negated):
-                return rows.filter(has_match != negated)
-            case Paired(kind=JoinKind.INNER):
-                return self._beside(rows.take(at), entries)
-            case Paired():
-                return Lives.concat([self._beside(rows.take(at), entries), self._alone(rows, ~has_match)])
-
-    def _alone(self, rows: Lives, mine: Bools) -> Lives:
-        """Rows beside nulls."""
-        left = rows.filter(mine)
-        nulls = [pa.nulls(len(left), field.type) for field in self.editions.schema]
-        return self._beside(left, pa.table(nulls, schema=self.editions.schema))
-
-    def _beside(self, rows: Lives, entries: pa.Table) -> Lives:
-        sides = (entries, rows.table) if self._entries_first else (rows.table, entries)
-        return Lives(side_by_side(*sides, self._schema), rows.begins, rows.ends)
+        seen, beat = self._source.seen(told[0], upto), self._source.beat
+        rows = np.repeat(np.arange(len(seen)), seen.counts)
+        order = np.arange(len(rows)) - np.repeat(np.cumsum(seen.counts) - seen.counts, seen.counts)
+        ends = seen.first[rows] + order * beat.slide
+        table = pa.table([*beat.windows(ends), *take(seen.lives.table, rows).columns], schema=self._schema)
+        return Lives(table, ends - 1, ends)

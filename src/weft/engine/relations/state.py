@@ -11,11 +11,14 @@ from collections.abc import Callable, Mapping
 
 import pyarrow as pa
 
+from weft.engine.relations.correcting import Correcting
 from weft.engine.relations.editions import Tables, Version
 from weft.engine.relations.evaluate import Finisher
 from weft.engine.relations.graph import Graph
 from weft.engine.windows import Reach
+from weft.lang.bodies import Emission
 from weft.plan.nodes import Program, Stream
+from weft.plan.relations import Emitted
 from weft.plan.relationtree import reach_back, streams, tables
 from weft.share.nodes import SharedPlan, Woven
 from weft.times import BEGINNING, Duration, Instant
@@ -29,6 +32,8 @@ class Relations:
     def __init__(self, finisher: Finisher) -> None:
         self._finisher, self._tables = finisher, Tables()
         self._graph = Graph(finisher, self._tables)
+        self._early = Graph(finisher, self._tables)  # of queries that tell changes before they are certain
+        self._correcting: dict[str, Correcting] = {}
         self._related: tuple[Woven, ...] = ()
         self._declared: dict[str, Stream] = {}
         self._bounds: dict[str, Instant] = {}
@@ -39,7 +44,19 @@ class Relations:
         self._related, self._declared = plan.related, {stream.name: stream for stream in program.streams}
         self._bounds = dict(bounds)
         self._tables.declare(program.tables)
-        self._graph.adopt(self._related, self._declared, self._all_bounds())
+        self._adopt()
+
+    def _adopt(self) -> None:
+        bounds = self._all_bounds()
+        self._graph.adopt(self._related, self._declared, bounds)
+        early = [each for each in self._related if _tells_early(each)]
+        self._early.adopt(early, self._declared, bounds)
+        known = self._correcting
+        self._correcting = {
+            each.query.name: known.get(each.query.name) or Correcting(each.relation)
+            for each in early
+            if isinstance(each.relation, Emitted)
+        }
 
     def _all_bounds(self) -> dict[str, Instant]:
         """With a drain all was told that its rows would ever give: what comes later begins anew."""
@@ -59,31 +76,50 @@ class Relations:
     def fold(self, stream: str, rows: pa.Table) -> None:
         """Take in the rows of a batch."""
         self._graph.feed(stream, rows)
+        self._early.feed(stream, rows)
 
     def revise(self, table: str, version: Version) -> None:
         """Take in the next version of a table."""
         self._tables.put(table, version)
         self._graph.revise(table, version)
+        self._early.revise(table, version)
 
     def forget(self, reach: Mapping[str, Reach]) -> None:
         """Let go of versions of tables that no query would need that is added now."""
         for table in self._tables.names():
             self._tables.forget(table, self.seen_from(table, reach))
 
-    def answer(self, reach: Mapping[str, Reach]) -> dict[str, pa.Table]:
-        """What is new of each query now that the streams have come so far."""
+    def answer(self, reach: Mapping[str, Reach], latest: Mapping[str, Instant]) -> dict[str, pa.Table]:
+        """What is new of each query now that the streams have come so far; `latest`: their greatest times."""
         if not self._related:
             return {}
         drained = {name: at.drained for name, at in reach.items() if at.drained > BEGINNING}
         if all(at <= self._drained.get(name, BEGINNING) for name, at in drained.items()):
-            return self._graph.advance({name: at.watermark for name, at in reach.items()})
-        end = max(drained.values()) + self.longest + 1
-        answers = self._graph.advance(dict.fromkeys(reach, end))
+            complete = {name: at.watermark for name, at in reach.items()}
+            ahead = {name: max(at, latest.get(name, BEGINNING - 1) + 1) for name, at in complete.items()}
+            return self._advance(complete, ahead)
+        end = dict.fromkeys(reach, max(drained.values()) + self.longest + 1)
+        answers = self._advance(end, end)
         self._drained |= drained
-        self._graph = Graph(self._finisher, self._tables)
-        self._graph.adopt(self._related, self._declared, self._all_bounds())
-        self._graph.advance({name: at.watermark for name, at in reach.items()})
+        self._graph, self._early = (Graph(self._finisher, self._tables) for _ in range(2))
+        self._adopt()
+        complete = {name: at.watermark for name, at in reach.items()}
+        self._advance(complete, complete)
         return answers
+
+    def _advance(self, complete: Mapping[str, Instant], ahead: Mapping[str, Instant]) -> dict[str, pa.Table]:
+        final, early = self._graph.advance(complete), self._early.advance(ahead)
+        tables = dict(final.tables)
+        for name, (changes, upto) in final.changes.items():
+            table = self._correcting[name].answers(early.changes[name][0], changes, upto)
+            if table.num_rows:
+                tables[name] = table
+        return tables
+
+    def waits(self, reach: Mapping[str, Reach]) -> bool:
+        """Is anything held that streams which have come so far would let go, or tell?"""
+        complete = {name: at.watermark for name, at in reach.items()}
+        return self._graph.waits(complete)
 
     def failed(self) -> dict[str, int]:
         """On how many rows an expression of each query failed since this was last asked."""
@@ -111,24 +147,35 @@ class Relations:
 
     def save(self) -> dict[str, pa.Table]:
         """What is not in the log, as tables of a snapshot."""
-        return {SAVED + name: table for name, table in self._graph.save().items()}
+        saved = self._graph.save() | {name: each.save() for name, each in self._correcting.items()}
+        return {SAVED + name: table for name, table in saved.items()}
 
     def restore(self, saved: Callable[[str], pa.Table | None], reach: Mapping[str, Reach]) -> None:
         """Go on from a snapshot: before the rows are read again."""
         complete = {name: at.watermark for name, at in reach.items()}
         self._graph.restore(lambda name: saved(SAVED + name), complete)
 
+    def recall(self, saved: Callable[[str], pa.Table | None]) -> None:
+        """What was told early when the snapshot was written: after the rows were read again."""
+        for name, each in self._correcting.items():
+            if (table := saved(SAVED + name)) is not None:
+                each.restore(table)
+
     @property
     def rows(self) -> int:
-        return self._graph.rows
+        return self._graph.rows + self._early.rows
 
     @property
     def nbytes(self) -> int:
-        return self._graph.nbytes
+        return self._graph.nbytes + self._early.nbytes
 
     @property
     def graph(self) -> Graph:
         return self._graph
+
+
+def _tells_early(woven: Woven) -> bool:
+    return isinstance(woven.relation, Emitted) and woven.relation.emission is Emission.CHANGES
 
 
 def _looks_back_to(each: Woven, reach: Mapping[str, Reach]) -> Instant:

@@ -33,17 +33,17 @@ class Telling:
         told = self._below if not self._windowed else self._without_window(self._below)
         self._later = Calendar(told, reach_back(relation))
 
-    @property
-    def rows(self) -> int:
+    def __len__(self) -> int:
+        """How many changes it has yet to tell."""
         return len(self._later)
 
     @property
     def nbytes(self) -> int:
         return self._later.nbytes
 
-    def next(self) -> Instant | None:
-        """Before when nothing more is to be told unless rows come; None: nothing at all."""
-        return self._later.next()
+    def changes(self, rows: Told, upto: Instant) -> Changes:
+        """What changes before `upto`, and was not told before."""
+        return self._due(rows, upto)
 
     def answers(self, rows: Told, upto: Instant) -> pa.Table:
         """The answers that are new, complete before `upto`."""
@@ -54,8 +54,6 @@ class Telling:
                 return self._lives(rows)
             case Emission.DSTREAM:
                 return self._changed(rows, upto, -1)
-            case Emission.CHANGES:
-                return self._both(rows, upto)
             case _:
                 return self._changed(rows, upto, 1)
 
@@ -75,18 +73,11 @@ class Telling:
             times.append(pa.nulls(len(mine), TIME))
         return self._table(times, mine.table)
 
-    def _both(self, rows: Told, upto: Instant) -> pa.Table:
-        due = self._due(rows, upto)
-        due = due.take(np.repeat(np.arange(len(due)), np.abs(due.weights)))
-        due = due.take(np.lexsort((due.weights, due.times)))  # at one time what ends comes first
-        signs = pa.array(np.where(due.weights > 0, "+", "-"), pa.string())
-        return self._table([signs, _times(due.times, due.times == BEGINNING)], due.table)
-
     def _due(self, rows: Told, upto: Instant) -> Changes:
         if self._windowed and isinstance(rows, Lives):
             assert self._slide is not None
             rows = Lives(self._without(rows.table), rows.begins, rows.begins + self._slide)
-        self._later.put(_finite(as_changes(rows)))
+        self._later.put(as_changes(rows))
         return consolidate(self._later.take(upto))
 
     def _window(self, mine: Changes) -> pa.Table:
@@ -102,12 +93,6 @@ class Telling:
 
     def _table(self, first: Sequence[pa.Array], rest: pa.Table) -> pa.Table:
         return pa.table([*first, *rest.columns], schema=self._schema)
-
-
-def _finite(changes: Changes) -> Changes:
-    """Without what never happens."""
-    never = changes.times == NEVER
-    return changes.filter(~never) if never.any() else changes
 
 
 def _times(at: np.ndarray, null: np.ndarray | None = None) -> pa.Array:

@@ -9,8 +9,8 @@ That is delta-star of Golab (2006), 3.5.2, with its erratum: what goes on is the
 not the youngest, for rows of other operators live for any time. Per value that is there, its life and at most
 one that goes on are held: no more than twice what was told and has not ended.
 
-All values, and all lives of a value, are done at once: whichever row is told, which goes on after it depends on
-its end alone, so each row knows its next, and those that are told are the ones that can be reached.
+All values, and all lives of a value, are done at once: whichever row is told, which goes on after it depends
+on its end alone, so each row knows its next, and those that are told are the ones that can be reached.
 """
 
 from __future__ import annotations

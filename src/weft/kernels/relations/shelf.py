@@ -99,6 +99,11 @@ class Shelf:
     def ends(self, refs: Ints) -> Ints:
         return self._times("ends", [part.lives.ends for part in self._parts], refs)
 
+    def all(self) -> Lives:
+        """All rows, of which some may have ended."""
+        nothing = Lives.empty(pa.schema([]) if self._schema is None else self._schema)
+        return Lives.concat([part.lives for part in self._parts]) if self._parts else nothing
+
     def live(self, at: Instant) -> Ints:
         """The numbers of the rows that are there as of `at`, ascending."""
         there = [part.refs[(part.lives.begins <= at) & (at < part.lives.ends)] for part in self._parts]

@@ -70,6 +70,8 @@ class RowStore:
         if len(rows) < len(lives):
             keys, lives = [whole(key).take(pa.array(rows)) for key in keys], lives.take(rows)
         refs = self._shelf.put(lives)
+        if not len(lives):
+            return
         ids = self._index.add([whole(key) for key in keys], len(lives))
         classes = self._classes(lives)
         for at in np.unique(classes):
@@ -98,6 +100,16 @@ class RowStore:
 
     def ends(self, refs: Ints) -> Ints:
         return self._shelf.ends(refs)
+
+    @property
+    def keys(self) -> int:
+        """How many different keys rows have had; few more than they have."""
+        return len(self._index)
+
+    def all(self) -> Lives:
+        """All rows that are held, in the order in which they came."""
+        lives = self._shelf.all()
+        return lives.filter(lives.ends > self._before)
 
     def live(self, at: Instant) -> Ints:
         """The rows that are there as of `at`, in the order in which they came."""

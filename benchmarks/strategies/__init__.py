@@ -1,0 +1,1 @@
+"""Joins and set operations over windows as the literature runs them, a row at a time: yardsticks."""

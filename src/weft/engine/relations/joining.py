@@ -1,0 +1,215 @@
+"""Joins of three and more: a row that comes looks through the other windows one by one, in the best order.
+
+    new rows of b ─► a ─► d ─► c          each look-up extends what was found so far; nothing of it is held
+
+Only the windows themselves are held, so the order may change at any time (Golab 2006, chapter 5).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import pyarrow as pa
+
+from weft.engine.relations.evaluate import Condition, Evaluator, Finisher, schema_of
+from weft.engine.relations.matching import Matching, matching
+from weft.engine.relations.operator import Stateless, Told
+from weft.kernels.relations.store import RowStore
+from weft.kernels.relations.tables import Lives, take
+from weft.lang.bodies import JoinKind
+from weft.lang.statements import Expr
+from weft.plan.nodes import Column
+from weft.plan.relationpatterns import Pattern, lasts, relation_pattern
+from weft.plan.relations import Entries, Paired, Relation
+from weft.plan.relationtree import columns
+from weft.plan.scope import names_in
+from weft.share.joinorder import Side, choose_order, cost
+from weft.share.parts import conjunction, conjuncts
+from weft.times import SECOND, Instant
+
+GAIN = 0.9  # of the cost of the order in use: a better one is taken when it costs less than that
+EVERY = 16  # steps: so often the order is looked at anew
+
+Order = tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Many:
+    """An inner join of several sources: what it reads, and all that must hold."""
+
+    sources: tuple[Relation, ...]
+    conditions: tuple[Expr, ...]
+
+
+def flattened(relation: Paired) -> Many | None:
+    """The sources of nested inner joins, side by side; None where there are only two."""
+    found = _flat(relation)
+    return found if len(found.sources) > 2 else None
+
+
+def _flat(relation: Relation) -> Many:
+    match relation:
+        case Paired(kind=JoinKind.INNER, left=left, right=right, on=on) if not _is_table(left, right):
+            one, other = _flat(left), _flat(right)
+            mine = tuple(conjuncts(on)) if on is not None else ()
+            return Many(one.sources + other.sources, one.conditions + other.conditions + mine)
+        case _:
+            return Many((relation,), ())
+
+
+def _is_table(*sides: Relation) -> bool:
+    strict = any(relation_pattern(side) is Pattern.STRICT for side in sides)
+    return strict or any(isinstance(side, Entries) for side in sides)
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """One look-up: how rows found so far match those of a source."""
+
+    source: int
+    keys: Evaluator  # of what was found so far
+    store: RowStore
+    rest: Condition | None
+    names: tuple[str, ...]
+
+
+class Window:
+    """The rows of one source: an index for each set of keys that it is looked up by."""
+
+    def __init__(self, relation: Relation, finisher: Finisher) -> None:
+        self.columns = columns(relation)
+        self.schema = schema_of(self.columns)
+        self.length = lasts(relation)
+        self._finisher = finisher
+        self._stores: dict[tuple[str, ...], tuple[Evaluator, RowStore]] = {}
+        self.seen = 0  # rows, since when
+        self.since: Instant | None = None
+        self.until: Instant | None = None
+
+    def store(self, match: Matching) -> RowStore:
+        """The rows by these keys."""
+        name = tuple(key.expr.sql for key in match.right)
+        if name not in self._stores:
+            keys = Evaluator(match.right, self.columns, self._finisher)
+            made = RowStore(len(name), [] if self.length is None else [[self.length]], schema=self.schema)
+            self._fill(keys, made)
+            self._stores[name] = keys, made
+        return self._stores[name][1]
+
+    def _fill(self, keys: Evaluator, store: RowStore) -> None:
+        """With the rows that another index holds."""
+        for _, known in self._stores.values():
+            rows = known.all()
+            store.add(list(keys.run(rows.table, len(rows))[0].columns), rows)
+            return
+
+    def add(self, rows: Lives) -> None:
+        for keys, store in self._stores.values():
+            store.add(list(keys.run(rows.table, len(rows))[0].columns), rows)
+        if len(rows):
+            self.seen += len(rows)
+            first, last = int(rows.begins.min()), int(rows.begins.max())
+            self.since = first if self.since is None else min(self.since, first)
+            self.until = last if self.until is None else max(self.until, last)
+
+    def expire(self, before: Instant) -> None:
+        for _, store in self._stores.values():
+            store.expire(before)
+
+    @property
+    def held(self) -> int:
+        return max((len(store) for _, store in self._stores.values()), default=0)
+
+    @property
+    def nbytes(self) -> int:
+        return sum(store.nbytes for _, store in self._stores.values())
+
+    def side(self) -> Side:
+        """What the cost of an order depends on."""
+        span = max(((self.until or 0) - (self.since or 0)) / SECOND, 1.0)
+        values = max((store.keys for _, store in self._stores.values()), default=1)
+        length = span if self.length is None else self.length / SECOND
+        return Side(self.seen / span, length, max(values, 1), max(values, 1))
+
+
+class Joining(Stateless):
+    """An inner join of three or more sources with lives."""
+
+    def __init__(self, relation: Paired, many: Many, finisher: Finisher) -> None:
+        super().__init__(columns(relation))
+        self._schema = schema_of(self.columns)
+        self._many, self._finisher = many, finisher
+        self._windows = [Window(source, finisher) for source in many.sources]
+        self.order: Order = tuple(range(len(many.sources)))
+        self._plans: dict[Order, list[list[Look]]] = {}
+        self._looks(self.order)
+        self._steps = 0
+
+    @property
+    def rows(self) -> int:  # type: ignore[override]
+        return sum(window.held for window in self._windows)
+
+    @property
+    def nbytes(self) -> int:  # type: ignore[override]
+        return sum(window.nbytes for window in self._windows)
+
+    def advance(self, told: Sequence[Told], upto: Instant) -> Told:
+        looks = self._looks(self.order)
+        made: list[Lives] = []
+        for at, rows in enumerate(told):
+            assert isinstance(rows, Lives)
+            if len(rows):
+                made.append(self._found(rows, looks[at]))
+            self._windows[at].add(rows)
+        for window in self._windows:
+            window.expire(upto)
+        self._steps += 1
+        if self._steps % EVERY == 0:
+            self._reorder()
+        return Lives.concat(made) if made else Lives.empty(self._schema)
+
+    def _found(self, rows: Lives, looks: Sequence[Look]) -> Lives:
+        for look in looks:
+            keys = list(look.keys.run(rows.table, len(rows))[0].columns)
+            found = look.store.pairs(keys, rows.begins, rows.ends)
+            theirs = look.store.take(found.refs, look.names)
+            mine = take(rows.table, found.rows)
+            table = pa.table(
+                [*mine.columns, *theirs.columns], names=[*mine.column_names, *theirs.column_names]
+            )
+            rows = Lives(table, found.begins, found.ends)
+            if look.rest is not None:
+                holds, failed = look.rest.run(table, len(rows))
+                self.note(0 if failed is None else int(failed.sum()))
+                rows = rows.filter(holds)
+        return Lives(rows.table.select(self._schema.names), rows.begins, rows.ends)
+
+    def _looks(self, order: Order) -> list[list[Look]]:
+        """For new rows of each source, the others in order."""
+        if order not in self._plans:
+            self._plans[order] = [self._path(first, order) for first in range(len(order))]
+        return self._plans[order]
+
+    def _path(self, first: int, order: Order) -> list[Look]:
+        known: list[Column] = list(self._windows[first].columns)
+        left = list(self._many.conditions)
+        path = []
+        for at in (one for one in order if one != first):
+            window = self._windows[at]
+            names = {column.name for column in (*known, *window.columns)}
+            mine = [each for each in left if names_in(each) <= names]
+            left = [each for each in left if each not in mine]
+            match = matching(conjunction(mine), known, window.columns)
+            known += window.columns
+            rest = None if match.rest is None else Condition(match.rest, tuple(known), self._finisher)
+            keys = Evaluator(match.left, known[: len(known) - len(window.columns)], self._finisher)
+            path.append(Look(at, keys, window.store(match), rest, tuple(window.schema.names)))
+        return path
+
+    def _reorder(self) -> None:
+        """Take another order where it costs clearly less, by what has come so far."""
+        sides = [window.side() for window in self._windows]
+        best = choose_order(sides)
+        if cost(best, sides) < GAIN * cost(self.order, sides):
+            self.order = best

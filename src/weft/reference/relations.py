@@ -1,0 +1,182 @@
+"""The meaning of a relation, by brute force: plain SQL over the whole histories of its streams and tables.
+
+    instants_sql   every instant at which anything changes
+    bag_sql        what is there as of each of them: `at` and its columns
+    relation_sql   what is told of it, from the differences of the bags as of neighbouring instants
+
+A stream is a table named like it, with all its columns. A table's history is one named like it that has all
+rows it ever had, each with `_weft_from` and `_weft_to`, microseconds, the latter null while it is in force.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import assert_never
+
+from weft.errors import Bug
+from weft.lang.bodies import Emission
+from weft.plan.nodes import Stream, Table
+from weft.plan.relationpatterns import Pattern, relation_pattern
+from weft.plan.relations import Emitted, Made, Relation
+from weft.reference.bags import (
+    bag,
+    births,
+    has_lives,
+    instants_of,
+    is_held_inside,
+    slides_of,
+    stayed,
+    window_of,
+)
+from weft.reference.meaning import DIALECTS, DialectName
+from weft.reference.moves import OVER, WEIGHT, begun, ended, lives, moves
+from weft.reference.script import AT, BORN, ENDS, NEVER, Script
+from weft.times import Instant
+
+
+def bag_sql(
+    relation: Relation,
+    streams: Sequence[Stream],
+    *,
+    dialect: DialectName,
+    instants: Sequence[Instant] | None = None,
+    tables: Sequence[Table] = (),
+    upto: Instant | None = None,
+    after: Mapping[str, Instant] | None = None,
+) -> str:
+    """`at`, in microseconds, and the rows that are there then, for all `instants` before `upto`.
+
+    None: every one at which the relation may change, or for windows the last one of each. Of the streams in
+    `after` only the rows later than it says are seen.
+    """
+    script = _script(streams, tables, dialect, upto, after)
+    source = _source(relation)
+    asked = None
+    if instants is not None:
+        each = [f"SELECT CAST({at} AS BIGINT) AS {AT}" for at in instants]
+        asked = script.stage(" UNION ALL ".join(each) or f"SELECT CAST(NULL AS BIGINT) AS {AT}")
+    held, _ = _held(source, asked, script)
+    return script.select(
+        f"SELECT {', '.join([f'{AT} AS at', *script.names(source)])} FROM {held}{_final(script)}"
+    )
+
+
+def instants_sql(
+    relation: Relation,
+    streams: Sequence[Stream],
+    *,
+    dialect: DialectName,
+    tables: Sequence[Table] = (),
+    upto: Instant | None = None,
+    after: Mapping[str, Instant] | None = None,
+) -> str:
+    """`at`, in microseconds: the instants that `bag_sql` tells of when it is given none."""
+    script = _script(streams, tables, dialect, upto, after)
+    _, every = _held(_source(relation), None, script)
+    return script.select(f"SELECT {AT} AS at FROM {every}{_final(script)}")
+
+
+def relation_sql(
+    relation: Emitted,
+    streams: Sequence[Stream],
+    *,
+    dialect: DialectName,
+    tables: Sequence[Table] = (),
+    upto: Instant | None = None,
+    after: Mapping[str, Instant] | None = None,
+) -> str:
+    """What is told of the relation at instants before `upto`, which a watermark there makes final.
+
+    A life is told as far as the rows that are there know it, so the rows up to `upto` alone should be.
+    """
+    script = _script(streams, tables, dialect, upto, after)
+    if relation.emission in (Emission.LIVES, Emission.WSTREAM) and has_lives(relation.source):
+        return _lives_sql(relation.source, script)
+    held, every = _held(relation.source, None, script)
+    if relation.emission is Emission.RSTREAM:
+        names = ", ".join(script.names(relation.source))
+        return script.select(f"SELECT {names} FROM {held}{_final(script)}")
+    window = _window_columns(relation.source, script)
+    own = [name for name in script.names(relation.source) if name not in window]
+    changed = moves(held, every, own, script)
+    time, rows = _told(relation, changed, own, script)
+    shown = [window.get(name, name) for name in script.names(relation.source)]
+    return script.select(f"SELECT {', '.join([*time, *shown])} FROM {rows}{_final(script)}")
+
+
+def _lives_sql(source: Relation, script: Script) -> str:
+    """Rows that have lives of their own are told with them."""
+    instant = script.engine.instant
+    life = [f"{instant(BORN)} AS valid_from", f"{instant(f'NULLIF({ENDS}, {NEVER})')} AS valid_to"]
+    born = script.stage(f"SELECT *, {BORN} AS {AT} FROM {births(source, script)}")
+    return script.select(f"SELECT {', '.join([*life, *script.names(source)])} FROM {born}{_final(script)}")
+
+
+def _told(relation: Emitted, changed: str, own: Sequence[str], script: Script) -> tuple[list[str], str]:
+    """The columns of time, and the stage of the rows they are told with."""
+    at = script.engine.instant(AT)
+    nothing = script.engine.instant("CAST(NULL AS BIGINT)")
+    match relation.emission:
+        case Emission.LIVES | Emission.WSTREAM if relation_pattern(relation) is Pattern.STRICT:
+            return [f"{at} AS valid_from", f"{nothing} AS valid_to"], begun(changed, script)
+        case Emission.LIVES | Emission.WSTREAM:
+            over = script.engine.instant(OVER)
+            return [f"{at} AS valid_from", f"{over} AS valid_to"], lives(changed, own, script)
+        case Emission.ISTREAM:
+            return [f"{at} AS valid_from"], begun(changed, script)
+        case Emission.DSTREAM:
+            return [f"{at} AS valid_to"], ended(changed, script)
+        case Emission.CHANGES:
+            sign = f"CASE WHEN {WEIGHT} > 0 THEN '+' ELSE '-' END AS change"
+            every = script.stage(
+                f"SELECT * FROM {begun(changed, script)} UNION ALL SELECT * FROM {ended(changed, script)}"
+            )
+            return [sign, f"{at} AS changed_at"], every
+        case Emission.RSTREAM:
+            raise Bug("odd-relation", "RSTREAM tells bags, not their differences")
+        case _:
+            assert_never(relation.emission)
+
+
+def _script(
+    streams: Sequence[Stream],
+    tables: Sequence[Table],
+    dialect: DialectName,
+    upto: Instant | None,
+    after: Mapping[str, Instant] | None,
+) -> Script:
+    return Script(
+        DIALECTS[dialect],
+        {stream.name: stream for stream in streams},
+        {table.name: table for table in tables},
+        upto,
+        after or {},
+    )
+
+
+def _source(relation: Relation) -> Relation:
+    return relation.source if isinstance(relation, Emitted) else relation
+
+
+def _held(source: Relation, instants: str | None, script: Script) -> tuple[str, str]:
+    """The bags that are told of, and the instants that they are bags as of."""
+    if is_held_inside(source):
+        return stayed(source, instants, script)
+    every = instants or instants_of(source, script)
+    return bag(source, every, script), every
+
+
+def _window_columns(source: Relation, script: Script) -> dict[str, str]:
+    """The columns that say of which window a row is, as SQL over AT: they make no difference to the next."""
+    window = slides_of(source)
+    if window is None:
+        return {}
+    start, end = window_of(window, script)
+    made = {"window_start": start, "window_end": end}
+    items = source.items if isinstance(source, Made) else ()
+    named = {item.name: made[item.expr.sql] for item in items if item.expr.sql in made} if items else made
+    return {script.engine.quote(name): f"{sql} AS {script.engine.quote(name)}" for name, sql in named.items()}
+
+
+def _final(script: Script) -> str:
+    return "" if script.upto is None else f" WHERE {AT} < {script.upto}"

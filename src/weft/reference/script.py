@@ -1,0 +1,103 @@
+"""One SELECT in the making: stages that are named once each, over the histories of streams and tables."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from weft.lang.statements import Expr
+from weft.plan.nodes import Column, Named, Stream, Table
+from weft.plan.relations import Entries, Relation, Rows
+from weft.plan.relationtree import columns
+from weft.reference.dialect import Dialect
+from weft.times import Instant
+
+AT = "_weft_at"  # the instant as of which a row is there
+BORN, ENDS = (
+    "_weft_born",
+    "_weft_ends",
+)  # the life of a row: when it began, and when it ends if nothing else does
+LIFE = (AT, BORN, ENDS)
+UNTIL = "_weft_until"  # when a row leaves its window, which ends no life where the window is internal
+FROM, TO = "_weft_from", "_weft_to"  # of a table's rows: whole microseconds, TO null while it is in force
+NEVER: Instant = 2**63 - 1
+
+
+@dataclass(frozen=True, slots=True)
+class Script:
+    """What a relation is read from, and the stages written so far; `after`: rows later than this alone."""
+
+    engine: Dialect
+    streams: Mapping[str, Stream]
+    tables: Mapping[str, Table]
+    upto: Instant | None = None
+    after: Mapping[str, Instant] = field(default_factory=dict)
+    stages: dict[str, str] = field(default_factory=dict)  # SQL -> name, so that equal stages are one
+
+    def stage(self, sql: str) -> str:
+        """The name of the stage that says this."""
+        return self.stages.setdefault(sql, f"r{len(self.stages)}")
+
+    def select(self, sql: str) -> str:
+        """The whole SELECT, `sql` its last part."""
+        lines = ",\n".join(f"  {name} AS ({stage})" for stage, name in self.stages.items())
+        return f"WITH\n{lines}\n{sql}"
+
+    def names(self, relation: Relation, of: str = "") -> list[str]:
+        """The columns of the relation as SQL writes them, those of the stage `of`."""
+        prefix = f"{of}." if of else ""
+        return [prefix + self.engine.quote(column.name) for column in columns(relation)]
+
+    def anew(self, sql: str, own: Sequence[str]) -> str:
+        """The stage of rows that have no life of their own, with columns for it."""
+        life = f"{AT}, CAST(NULL AS BIGINT) AS {BORN}, CAST(NULL AS BIGINT) AS {ENDS}"
+        return self.stage(f"SELECT {', '.join([life, *own])} FROM {self.stage(sql)}")
+
+    def kept(
+        self, source: str, carried: Sequence[str], predicate: Expr | None, known: Iterable[Column]
+    ) -> str:
+        """The stage with the rows of `source` for which `predicate` is true; it fails on none of them."""
+        if predicate is None:
+            return source
+        shown = ", ".join(carried)
+        asked = self.engine.checked(source, shown, {"_weft_passes": predicate}, types_of(known))
+        return self.stage(f"SELECT {shown} FROM {self.stage(asked)} WHERE _weft_passes")
+
+    def made(
+        self, source: str, carried: Sequence[str], items: Sequence[Named], known: Iterable[Column]
+    ) -> str:
+        """The stage with the columns `items` of the rows of `source`, behind those that are carried along."""
+        wanted = {f"_i{number}": item.expr for number, item in enumerate(items)}
+        checked = self.stage(self.engine.checked(source, ", ".join(carried), wanted, types_of(known)))
+        named = [f"{name} AS {self.engine.quote(item.name)}" for name, item in zip(wanted, items)]
+        return self.stage(f"SELECT {', '.join([*carried, *named])} FROM {checked}")
+
+    def rows(self, leaf: Rows) -> str:
+        """The rows of a stream with BORN, ENDS and UNTIL."""
+        stream, engine = self.streams[leaf.stream], self.engine
+        time = engine.quote(stream.statement.time_column)
+        until = NEVER if leaf.range is None else f"{engine.micros(time)} + {leaf.range}"
+        ends = NEVER if leaf.internal else until
+        bound = self.after.get(leaf.stream)
+        since = "" if bound is None else f" AND {engine.micros(time)} > {bound}"
+        columns = [engine.quote(column.name) for column in stream.columns]
+        columns += [f"{engine.micros(time)} AS {BORN}", f"{ends} AS {ENDS}", f"{until} AS {UNTIL}"]
+        table = engine.quote(leaf.stream)
+        source = self.stage(f"SELECT {', '.join(columns)} FROM {table} WHERE {time} IS NOT NULL{since}")
+        return self._passing(source, [BORN, ENDS, UNTIL], leaf, stream.columns)
+
+    def versions(self, leaf: Entries) -> str:
+        """The rows that a table ever had, with FROM and TO."""
+        table = self.tables[leaf.table]
+        return self._passing(self.engine.quote(leaf.table), [FROM, TO], leaf, table.columns)
+
+    def _passing(
+        self, source: str, carried: Sequence[str], leaf: Rows | Entries, known: Sequence[Column]
+    ) -> str:
+        own = [self.engine.quote(column.name) for column in known]
+        source = self.kept(source, [*carried, *own], leaf.where, known)
+        return self.made(source, carried, leaf.items, known)
+
+
+def types_of(known: Iterable[Column]) -> dict[str, str | None]:
+    return {column.name: column.type for column in known}

@@ -1,0 +1,142 @@
+"""Random programs over two or three streams, with their rows: joins, absence, DISTINCT, set operations.
+
+Event times lie on a grid that windows are multiples of, so that rows come and go at the same instants; keys
+are few, skewed and now and then null; rows come out of order within the delay.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from random import Random
+from typing import Any
+
+import pyarrow as pa
+from hypothesis import strategies as st
+
+from tests.properties.asks import Asked, related, text
+from tests.properties.relationqueries import Sizes, query
+from tests.properties.relationtruth import DuckTruth
+from tests.properties.rows import EPOCH, Pace, cut
+from weft.kernels.arrow import arrow_type
+from weft.plan.nodes import Program
+from weft.plan.relations import Emitted
+from weft.testing.harness import bound
+from weft.testing.values import rows_of, show_row
+
+COLUMNS = {"k": "string", "v": "int", "w": "bigint", "at": "timestamp"}
+STREAMS = ("a", "b", "c")
+_KEYS = (("A",) * 6 + ("B", None), ("A", "B", "C", None), tuple(f"k{number}" for number in range(12)))
+
+
+@dataclass(frozen=True)
+class Scenario:
+    """Streams, queries and batches in the order they come; `name` says how to make it again."""
+
+    name: str
+    declarations: tuple[str, ...]
+    queries: tuple[tuple[str, Asked], ...]
+    feeds: tuple[tuple[str, pa.Table], ...]
+
+    @property
+    def streams(self) -> Program:
+        return bound("".join(f"{one};\n" for one in self.declarations))
+
+    @property
+    def relations(self) -> dict[str, Emitted]:
+        program = self.streams
+        return {name: related(asked, program) for name, asked in self.queries}
+
+    @property
+    def text(self) -> str:
+        queries = (f"CREATE QUERY {name} AS\n{text(asked)};" for name, asked in self.queries)
+        return "\n".join([*(f"{one};" for one in self.declarations), *queries])
+
+    def only(self, *names: str) -> Scenario:
+        return replace(self, queries=tuple(query for query in self.queries if query[0] in names))
+
+
+def scenarios(most_queries: int = 4, most_rows: int = 24) -> st.SearchStrategy[Scenario]:
+    """Scenarios that hypothesis can draw."""
+    return st.builds(
+        scenario,
+        st.randoms(use_true_random=False),
+        st.integers(1, most_queries),
+        st.integers(0, most_rows),
+    )
+
+
+def scenario(
+    rng: Random, queries: int, rows: int, name: str = "found by hypothesis", sizes: Sizes | None = None
+) -> Scenario:
+    """So many queries over `rows` rows; `sizes`: what they are made of, and how often."""
+    at = _pace(rng)
+    streams = STREAMS[: rng.choice([2, 2, 3])]
+    columns = ", ".join(f"{column} {type.upper()}" for column, type in COLUMNS.items())
+    delays = {stream: at.delay * rng.choice([0, 1, 1]) for stream in streams}
+    declarations = tuple(
+        f"CREATE STREAM {stream} ({columns}) TIMESTAMP BY at DELAY {delay} MICROSECONDS MAX AHEAD OFF "
+        "FROM parquet OPTIONS ('path' = 'rows')"
+        for stream, delay in delays.items()
+    )
+    asked = [(f"q{number}", query(rng, at, streams, sizes or Sizes())) for number in range(queries)]
+    return Scenario(name, declarations, tuple(asked), _feeds(rng, at, delays, rows))
+
+
+def truth(made: Scenario) -> DuckTruth:
+    """The whole history, to be asked."""
+    known = DuckTruth(made.streams.streams)
+    for stream, rows in made.feeds:
+        known.feed(stream, rows)
+    return known
+
+
+def as_case(made: Scenario) -> str:
+    """The scenario as the text of a `.test` file, with what the reference tells."""
+    known = truth(made)
+    lines = [f"case {made.name}", *(f"{one};" for one in made.declarations)]
+    for name, asked in made.queries:
+        lines += [f"query {name}", text(asked)]
+    for stream, rows in made.feeds:
+        lines += [f"feed {stream}", *(show_row(row) for row in rows_of(rows))]
+    lines.append("drain")
+    for name, relation in made.relations.items():
+        lines += [f"rows {name}", *(show_row(row) for row in known.told(relation))]
+    return "\n".join(lines) + "\n"
+
+
+def _pace(rng: Random) -> Pace:
+    unit = rng.choice([1, 7, 1_000, 1_000_000, 1_000_000, 60_000_000])
+    start = rng.choice([1_735_725_600, 1_735_725_600, -1_000_003, 0]) * 1_000_000
+    return Pace(unit, start, unit * rng.choice([0, 1, 3]))
+
+
+def _feeds(rng: Random, at: Pace, delays: dict[str, int], rows: int) -> tuple[tuple[str, pa.Table], ...]:
+    """Rows in the order they arrive, cut at random; no row is later than the delay of its stream."""
+    keys, now, arriving = rng.choice(_KEYS), at.start, []
+    busy = rng.choices(list(delays), [rng.choice([1, 1, 6]) for _ in delays], k=rows)
+    for stream in busy:
+        now += at.unit * rng.choices([0, 1, 2, 9], [5, 6, 3, 0.4])[0]
+        time = now + (rng.randrange(at.unit) if rng.random() < 0.1 else 0)
+        arriving.append((time + rng.randint(0, delays[stream]), stream, _row(rng, keys, time)))
+    feeds = []
+    for chunk in cut(rng, sorted(arriving, key=lambda one: one[0])):
+        for stream in delays:
+            mine = [row for _, of, row in chunk if of == stream]
+            feeds += [(stream, _table(mine))] if mine or rng.random() < 0.2 else []
+    return tuple(feeds)
+
+
+def _row(rng: Random, keys: tuple[str | None, ...], time: int) -> tuple[Any, ...]:
+    number = rng.choice([0, 0, 1, 1, 2, -1, None])
+    large = rng.choice([0, 1, 2, 2, None, 10**12])
+    return rng.choice(keys), number, large, EPOCH + timedelta(microseconds=time)
+
+
+def _table(rows: list[tuple[Any, ...]]) -> pa.Table:
+    return pa.table(
+        {
+            name: pa.array([row[i] for row in rows], arrow_type(type))
+            for i, (name, type) in enumerate(COLUMNS.items())
+        }
+    )

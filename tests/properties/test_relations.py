@@ -1,0 +1,183 @@
+"""The SQL that says what relations mean, judged by a few loops, and by what must hold of it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import replace
+from random import Random
+from typing import Any
+
+import pyarrow.compute as pc
+import pytest
+from hypothesis import given, settings
+
+from tests.properties.plainly import as_of, instants
+from tests.properties.relations import Scenario, as_case, scenario, scenarios, truth
+from tests.properties.relationtruth import DuckTruth
+from tests.properties.test_programs import QUICK
+from weft.lang.bodies import Emission
+from weft.plan.relationpatterns import Pattern, relation_pattern
+from weft.plan.relations import Emitted
+from weft.reference import relation_sql
+from weft.reference.bags import slides_of
+from weft.testing.compare import difference
+from weft.testing.lives import alive, relation_difference
+from weft.testing.values import micros, rows_of
+
+Row = tuple[Any, ...]
+
+
+def histories(made: Scenario) -> dict[str, list[dict[str, Any]]]:
+    """All rows of the streams, event times in microseconds."""
+    found: dict[str, list[dict[str, Any]]] = {stream.name: [] for stream in made.streams.streams}
+    for stream, rows in made.feeds:
+        found[stream] += [{**row, "at": micros(row["at"])} for row in rows.to_pylist()]
+    return found
+
+
+@given(scenarios())
+@settings(QUICK, max_examples=20)
+def test_the_sql_says_what_a_few_loops_say(made: Scenario) -> None:
+    known, streams = truth(made), histories(made)
+    for name, relation in made.relations.items():
+        asked = None if slides_of(relation) else instants(relation, streams)
+        for at, bag in known.bags(relation, asked).items():
+            rows = [tuple(row.values()) for row in as_of(relation, streams, at)]
+            found = [tuple(micros(one) if hasattr(one, "tzinfo") else one for one in row) for row in bag]
+            assert not difference(rows, found), (at, as_case(made.only(name)))
+
+
+def emissions(made: Scenario) -> Iterator[Emitted]:
+    """Every query with everything that can be told of it."""
+    for relation in made.relations.values():
+        if slides_of(relation):
+            yield relation
+        else:
+            told = (Emission.LIVES, Emission.ISTREAM, Emission.DSTREAM, Emission.CHANGES)
+            yield from (replace(relation, emission=emission) for emission in told)
+
+
+def changes(bags: dict[int, list[Row]]) -> list[Row]:
+    """What comes and goes from one bag to the next: sign, time and row."""
+    before: Counter[Row] = Counter()
+    made: list[Row] = []
+    for at, rows in bags.items():
+        now = Counter(rows)
+        made += [("+", at, *row) for row in (now - before).elements()]
+        made += [("-", at, *row) for row in (before - now).elements()]
+        before = now
+    return made
+
+
+@given(scenarios(most_queries=2))
+@settings(QUICK, max_examples=6)
+def test_what_is_told_are_the_differences_of_the_bags(made: Scenario) -> None:
+    known = truth(made)
+    for relation in emissions(made):
+        bags = known.bags(relation)
+        told = [tuple(row) for row in known.told(relation)]
+        moved = changes(bags)
+        match relation.emission:
+            case Emission.RSTREAM:
+                expected, found = [row for bag in bags.values() for row in bag], told
+            case Emission.ISTREAM | Emission.DSTREAM:
+                sign = "+" if relation.emission is Emission.ISTREAM else "-"
+                expected = [row[1:] for row in moved if row[0] == sign]
+                found = [(micros(row[0]), *row[1:]) for row in told]
+            case Emission.CHANGES:
+                expected, found = moved, [(row[0], micros(row[1]), *row[2:]) for row in told]
+            case _:
+                expected, found = _lives(relation, bags, moved, told)
+        assert not difference(expected, found), relation
+
+
+def _lives(
+    relation: Emitted, bags: dict[int, list[Row]], moved: list[Row], told: list[Row]
+) -> tuple[list[Row], list[Row]]:
+    """Lives that end are the bags as of every instant; others begin when rows come up."""
+    if relation_pattern(relation) is Pattern.STRICT:
+        return [row[1:] for row in moved if row[0] == "+"], [(micros(row[0]), *row[2:]) for row in told]
+    return (
+        [(at, *row) for at, bag in bags.items() for row in bag],
+        [(at, *row) for at in bags for row in alive(told, at)],
+    )
+
+
+@given(scenarios(most_queries=2))
+@settings(QUICK, max_examples=6)
+def test_a_row_missing_or_too_many_is_seen(made: Scenario) -> None:
+    known = truth(made)
+    for relation in emissions(made):
+        told = known.told(relation)
+        assert not relation_difference(relation, told, told[::-1])
+        if told:
+            assert relation_difference(relation, told, told[1:])
+            assert relation_difference(relation, told[1:], told)
+
+
+@given(scenarios(most_queries=2))
+@settings(QUICK, max_examples=6)
+def test_what_is_final_needs_no_later_rows(made: Scenario) -> None:
+    whole, streams = truth(made), histories(made)
+    times = sorted(row["at"] for rows in streams.values() for row in rows)
+    if not times:
+        return
+    upto = times[len(times) // 2]
+    early = cut_off(made, None, upto)
+    for relation in emissions(made):
+        assert not relation_difference(
+            relation,
+            sure(relation, early.told(relation, upto=upto), upto),
+            sure(relation, whole.told(relation, upto=upto), upto),
+        )
+
+
+def sure(relation: Emitted, told: list[Row], upto: int) -> list[Row]:
+    """Of lives, the part before `upto`: later equal rows may make one of two."""
+    if relation.emission is not Emission.LIVES:
+        return told
+    return [(row[0], None if row[1] is None or micros(row[1]) >= upto else row[1], *row[2:]) for row in told]
+
+
+@given(scenarios(most_queries=2))
+@settings(QUICK, max_examples=6)
+def test_a_query_that_comes_later_sees_later_rows(made: Scenario) -> None:
+    whole, streams = truth(made), histories(made)
+    times = sorted(row["at"] for rows in streams.values() for row in rows)
+    if not times:
+        return
+    after = times[len(times) // 3]
+    late = cut_off(made, after, None)
+    for relation in emissions(made):
+        bounds = dict.fromkeys(streams, after)
+        assert not relation_difference(relation, late.told(relation), whole.told(relation, after=bounds))
+
+
+def cut_off(made: Scenario, after: int | None, upto: int | None) -> DuckTruth:
+    """The truth over the rows later than `after` and before `upto` alone."""
+    known = DuckTruth(made.streams.streams)
+    for stream, rows in made.feeds:
+        times = rows["at"].cast("int64")
+        seen = pc.and_(
+            pc.greater(times, -(2**63) if after is None else after),
+            pc.less(times, 2**63 - 1 if upto is None else upto),
+        )
+        known.feed(stream, rows.filter(seen))
+    return known
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(1, 12))])
+def test_spark_in_batch_says_the_same(seed: int, spark) -> None:
+    made = scenario(Random(seed), 2, 24, f"found by seed {seed}")
+    known = truth(made)
+    streams = made.streams.streams
+    for stream in streams:
+        rows = known.connection.sql(f'FROM "{stream.name}"').to_arrow_table()
+        frame = spark.createDataFrame(rows).selectExpr("k", "v", "w", "CAST(at AS TIMESTAMP) AS at")
+        frame.createOrReplaceTempView(stream.name)
+    for name, relation in made.relations.items():
+        told = rows_of(spark.sql(relation_sql(relation, streams, dialect="spark")).toArrow())
+        wrong = relation_difference(relation, known.told(relation), told)
+        assert not wrong, as_case(made.only(name)) + wrong
