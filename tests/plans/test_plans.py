@@ -22,8 +22,16 @@ CREATE STREAM trades (symbol STRING, price DOUBLE, qty BIGINT, fee DECIMAL(10, 2
 """
 
 
+OTHERS = """
+CREATE STREAM quotes (symbol STRING, bid DOUBLE, ask DOUBLE, size INT, ts TIMESTAMP)
+  TIMESTAMP BY ts DELAY 5 SECONDS FROM parquet OPTIONS ('path' = 'in');
+CREATE TABLE companies (symbol STRING, name STRING) KEY (symbol) FROM csv OPTIONS ('path' = 'companies');
+CREATE VIEW large AS SELECT symbol, price, qty FROM trades [RANGE 1 MINUTE] WHERE qty > 100;
+"""
+
+
 def plans(query: str) -> str:
-    bound = bind_program(parse_program(f"{STREAM}CREATE QUERY q AS {query}")).queries[0]
+    bound = bind_program(parse_program(f"{STREAM}{OTHERS}CREATE QUERY q AS {query}")).queries[0]
     optimized = optimize(bound)
     check(bound.plan)
     before, after = show(bound.plan), show(optimized.plan)

@@ -5,25 +5,30 @@ All errors of a program are found in one go.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 
 from weft.errors import Errors, Place, QueryError, nearest
 from weft.lang.statements import (
-    ColumnDef,
     CreateQuery,
+    CreateRelation,
     CreateStream,
+    CreateTable,
+    CreateView,
     DropQuery,
+    DropTable,
+    DropView,
     Explain,
-    Expr,
     Statement,
     Unread,
 )
 from weft.plan.bind_query import Known, bind_query
-from weft.plan.nodes import Column, Program, Query, Stream
+from weft.plan.bind_relation import as_body, bind_relation, check_view
+from weft.plan.bind_stream import bind_stream
+from weft.plan.catalog import Catalog, Silent
+from weft.plan.nodes import Column, Program, Query, Stream, Table
 from weft.plan.problems import Problems
-from weft.plan.rows import Rows, refuse_aggregates
-from weft.plan.scope import Scope, names_in, resolve
+from weft.plan.reads import names_read
 
 Told = Mapping[str, str]
 Streams = Mapping[str, Stream | None]
@@ -36,8 +41,8 @@ class _Unseen:
     names: frozenset[str]
     any: bool
 
-    def __contains__(self, name: str) -> bool:
-        return self.any or name.lower() in self.names
+    def __contains__(self, name: object) -> bool:
+        return self.any or str(name).lower() in self.names
 
 
 NOTHING = Program((), ())
@@ -58,10 +63,15 @@ def bind_program(
     unseen = _Unseen(frozenset().union(*(one.names for one in unread)), not all(one.names for one in unread))
     problems = Problems([one.error for one in unread])
     streams = _bind_streams(read, onto, told, problems)
-    queries = _bind_queries(read, onto, streams, unseen, told, problems)
+    bound = _bind_rest(read, onto, streams, unseen, told, problems)
     if problems.found:
         raise Errors(sorted(problems.found, key=lambda error: error.at.line if error.at else 0))
-    return Program(tuple(stream for stream in streams.values() if stream), queries)
+    return Program(
+        tuple(stream for stream in streams.values() if stream),
+        tuple(query for query in bound.queries.values() if query),
+        tuple(table for table in bound.tables.values() if table),
+        tuple(view for view in bound.views.values() if view),
+    )
 
 
 def _bind_streams(
@@ -75,74 +85,162 @@ def _bind_streams(
         if statement.name.lower() in streams:
             problems.add(_duplicate("stream", statement.name, statement.place))
             continue
-        streams[statement.name.lower()] = _bind_stream(statement, told, problems)
+        streams[statement.name.lower()] = bind_stream(statement, told, problems)
     return streams
 
 
-def _bind_queries(
+@dataclass(slots=True)
+class _Bound:
+    """What is declared beside streams, as statements are read; None stands for one that is wrong."""
+
+    streams: Streams
+    queries: dict[str, Query | None]
+    tables: dict[str, Table | None]
+    views: dict[str, CreateView | None]
+    unseen: _Unseen
+    told: Told
+    known: dict[str, Known]
+
+    def catalog(self) -> Catalog:
+        return Catalog(self.streams, self.tables, self.views, self.unseen, self.told)
+
+    def check_new(self, kind: str, name: str, place: Place | None) -> None:
+        """Raise where the name is taken."""
+        taken: dict[str, Mapping[str, object]] = {
+            "query": self.queries, "table": self.tables, "view": self.views, "stream": self.streams,
+        }  # fmt: skip
+        for other, names in taken.items():
+            if name.lower() in names and other == kind and name not in self.unseen:
+                raise _duplicate(kind, name, place)
+            if name.lower() in names and other != kind:
+                raise QueryError(
+                    "duplicate-name", f"`{name}` is the name of a {other}", at=place,
+                    help=f"give the {kind} another name",
+                )  # fmt: skip
+
+
+def _bind_rest(
     statements: tuple[Statement, ...],
     onto: Program,
     streams: Streams,
     unseen: _Unseen,
     told: Told,
     problems: Problems,
-) -> tuple[Query, ...]:
-    """The queries that are left after all statements; None stands for one that is wrong, meanwhile."""
-    queries: dict[str, Query | None] = {query.name.lower(): query for query in onto.queries}
-    known: dict[str, Known] = {name: {} for name in streams}
+) -> _Bound:
+    """What is there after all statements."""
+    bound = _Bound(
+        streams,
+        {query.name.lower(): query for query in onto.queries},
+        {table.name.lower(): table for table in onto.tables},
+        {view.name.lower(): view for view in onto.views},
+        unseen,
+        told,
+        {name: {} for name in streams},
+    )
     for statement in statements:
         match statement:
-            case CreateQuery():
-                problems.attempt(_check_new, statement, queries, streams, unseen)
-                queries[statement.name.lower()] = problems.attempt(
-                    _bind_created, statement, streams, unseen, told, known
-                )
-            case DropQuery(name=name, place=place):
-                problems.attempt(_check_exists, name, queries, unseen, place)
-                queries.pop(name.lower(), None)
-            case Explain(name=str(name), place=place):
-                problems.attempt(_check_exists, name, queries, unseen, place)
+            case CreateQuery(name=name, place=place) | CreateRelation(name=name, place=place):
+                problems.attempt(bound.check_new, "query", name, place)
+                bound.queries[name.lower()] = problems.attempt(_bind_created, statement, bound)
+            case CreateView(name=name, place=place):
+                problems.attempt(bound.check_new, "view", name, place)
+                bound.views[name.lower()] = problems.attempt(_bind_view, statement, bound)
+            case CreateTable(name=name, place=place):
+                problems.attempt(bound.check_new, "table", name, place)
+                bound.tables[name.lower()] = _bind_table(statement)
+            case DropQuery() | DropView() | DropTable() | Explain(name=str()):
+                problems.attempt(_drop, statement, bound)
             case _:
                 pass
-    return tuple(query for query in queries.values() if query is not None)
+    return bound
 
 
-def _bind_created(
-    statement: CreateQuery, streams: Streams, unseen: _Unseen, told: Told, known: Mapping[str, Known]
-) -> Query | None:
-    stream = _stream_of(statement, streams, unseen)
-    return bind_query(statement, stream, told, known[stream.name.lower()]) if stream is not None else None
+def _bind_created(statement: CreateQuery | CreateRelation, bound: _Bound) -> Query | None:
+    try:
+        match statement:
+            case CreateRelation(body=body):
+                return bind_relation(statement, body, bound.catalog())
+            case CreateQuery(select=select):
+                name = select.source.stream.lower()
+                if name in bound.tables or name in bound.views:
+                    _refuse_empty(statement)
+                    return bind_relation(statement, as_body(select), bound.catalog())
+                stream = _stream_of(statement, bound.streams, bound.unseen)
+                known = bound.known.get(name)
+                return (
+                    bind_query(statement, stream, bound.told, known) if stream and known is not None else None
+                )
+    except Silent:
+        return None
 
 
-def _check_new(
-    statement: CreateQuery, queries: Mapping[str, Query | None], streams: Streams, unseen: _Unseen
-) -> None:
-    if statement.name.lower() in queries and statement.name not in unseen:
-        raise _duplicate("query", statement.name, statement.place)
-    if statement.name.lower() in streams:
+def _refuse_empty(statement: CreateQuery) -> None:
+    if statement.emit_empty:
         raise QueryError(
-            "duplicate-name",
-            f"`{statement.name}` is the name of a stream",
-            at=statement.place,
-            help="give the query another name",
-        )
+            "needs-aggregate", "EMIT EMPTY needs an aggregate over a window of one stream",
+            at=statement.place, help="remove it: there is no row of windows without rows",
+        )  # fmt: skip
+
+
+def _bind_view(statement: CreateView, bound: _Bound) -> CreateView | None:
+    try:
+        check_view(statement, bound.catalog())
+    except Silent:
+        return None
+    return statement
+
+
+def _bind_table(statement: CreateTable) -> Table:
+    return Table(statement.name, tuple(Column(one.name, one.type) for one in statement.columns), statement)
+
+
+def _drop(statement: DropQuery | DropView | DropTable | Explain, bound: _Bound) -> None:
+    match statement:
+        case DropQuery(name=name, place=place):
+            _check_exists("query", name, bound.queries, bound.unseen, place)
+            bound.queries.pop(name.lower(), None)
+        case Explain(name=str(name), place=place):
+            _check_exists("query", name, bound.queries, bound.unseen, place)
+        case DropView(name=name, place=place):
+            _check_exists("view", name, bound.views, bound.unseen, place)
+            _check_unread("view", name, bound, place)
+            bound.views.pop(name.lower(), None)
+        case DropTable(name=name, place=place):
+            _check_exists("table", name, bound.tables, bound.unseen, place)
+            _check_unread("table", name, bound, place)
+            bound.tables.pop(name.lower(), None)
+        case Explain():
+            pass
+
+
+def _check_unread(kind: str, name: str, bound: _Bound, place: Place | None) -> None:
+    """Raise where a query or a view reads it."""
+    queries = [("query", query.name, query.statement) for query in bound.queries.values() if query]
+    views = [("view", view.name, view) for view in bound.views.values() if view]
+    for reader, called, statement in (*queries, *views):
+        if name.lower() in names_read(statement):
+            raise QueryError(
+                f"{kind}-in-use", f"{reader} `{called}` reads {kind} `{name}`", at=place,
+                help=f"DROP {reader.upper()} {called} first",
+            )  # fmt: skip
 
 
 def _duplicate(kind: str, name: str, place: Place | None) -> QueryError:
-    help = f"choose another name, or DROP QUERY {name} first" if kind == "query" else "choose another name"
+    can_drop = kind != "stream"
+    help = f"choose another name, or DROP {kind.upper()} {name} first" if can_drop else "choose another name"
     return QueryError("duplicate-name", f"there is a {kind} `{name}` already", at=place, help=help)
 
 
 def _check_exists(
-    name: str, queries: Mapping[str, Query | None], unseen: _Unseen, place: Place | None
+    kind: str, name: str, known: Mapping[str, object], unseen: _Unseen, place: Place | None
 ) -> None:
-    if name.lower() not in queries and name not in unseen:
+    if name.lower() not in known and name not in unseen:
         raise QueryError(
-            "unknown-query",
-            f"there is no query `{name}`",
+            f"unknown-{kind}",
+            f"there is no {kind} `{name}`",
             at=place,
-            because=nearest(name, queries),
-            help="SHOW QUERIES lists them",
+            because=nearest(name, known),
+            help="SHOW QUERIES lists them" if kind == "query" else f"declare it with CREATE {kind.upper()}",
         )
 
 
@@ -159,89 +257,3 @@ def _stream_of(statement: CreateQuery, streams: Streams, unseen: _Unseen) -> Str
             help=f"declared streams: {names}" if names else "declare it with CREATE STREAM",
         )
     return streams.get(source.stream.lower())
-
-
-def _bind_stream(statement: CreateStream, told: Told, problems: Problems) -> Stream | None:
-    """The stream with every column typed, and computed columns in terms of those that are read.
-
-    None if a column is wrong. A wrong event time is no reason to be silent about the queries.
-    """
-    read = tuple(Column(made.name, made.type) for made in statement.columns if made.expr is None)
-    rows = Rows(Scope(statement.name, read, statement.name), told)
-    definitions: list[ColumnDef] = []
-    columns: dict[str, Column] = {}
-    for made in statement.columns:
-        bound = problems.attempt(_bind_column, made, rows, definitions, statement)
-        if bound is not None:
-            definitions.append(bound)
-            columns[bound.name] = Column(
-                bound.name, bound.type if bound.expr is None else rows.type(bound.expr)
-            )
-    time_column = problems.attempt(_time_column, statement, columns) or statement.time_column
-    if len(definitions) < len(statement.columns):
-        return None
-    declared = replace(statement, columns=tuple(definitions), time_column=time_column)
-    return Stream(statement.name, tuple(columns.values()), declared)
-
-
-def _bind_column(
-    made: ColumnDef, rows: Rows, before: Sequence[ColumnDef], statement: CreateStream
-) -> ColumnDef:
-    """A computed column over columns that are read; those computed before it are replaced by theirs."""
-    if made.expr is None:
-        return made
-    aliases = {other.name.lower(): other.expr.tree for other in before if other.expr is not None}
-    _check_order(made, made.expr, set(aliases), statement)
-    resolved = resolve(made.expr, rows.scope, aliases)
-    refuse_aggregates(
-        resolved, "misplaced-aggregate", f"column `{made.name}` cannot be an aggregate",
-        help="a computed column is worked out from one row; aggregate in a query",
-    )  # fmt: skip
-    rows.check(resolved)
-    return replace(made, expr=resolved)
-
-
-def _check_order(made: ColumnDef, source: Expr, before: set[str], statement: CreateStream) -> None:
-    """Raise where a computed column uses another that is computed after it, or itself."""
-    computed = {other.name.lower() for other in statement.columns if other.expr is not None}
-    for name in sorted(names_in(source)):
-        if name.lower() in computed - before:
-            raise QueryError(
-                "computed-later",
-                f"column `{made.name}` cannot use `{name}`, which is not computed before it",
-                at=made.place,
-                help=f"declare `{name}` first" if name.lower() != made.name.lower() else "use other columns",
-            )
-
-
-def _time_column(statement: CreateStream, columns: Mapping[str, Column]) -> str:
-    """The event-time column in declared spelling."""
-    name = statement.time_column.lower()
-    declared = {made.name.lower(): made.name for made in statement.columns}
-    if name not in declared:
-        raise QueryError(
-            "unknown-column",
-            f"TIMESTAMP BY names `{statement.time_column}`, which stream `{statement.name}` does not have",
-            at=statement.time_place or statement.place,
-            because=nearest(name, declared.values()),
-            help=f"its columns are {', '.join(declared.values())}",
-        )
-    found = columns.get(declared[name])  # None: it is wrong in itself and has been reported
-    if found is not None and found.type not in (None, "timestamp"):
-        made = next(made for made in statement.columns if made.name == found.name)
-        raise QueryError(
-            "time-column-type",
-            f"the event time `{found.name}` is of type {found.type}, not TIMESTAMP",
-            at=made.place or statement.place,
-            help=_time_help(found),
-        )
-    return declared[name]
-
-
-def _time_help(found: Column) -> str:
-    made = {
-        "bigint": f"timestamp_millis({found.name})",
-        "int": f"timestamp_seconds({found.name})",
-        "string": f"to_timestamp({found.name})",
-    }.get(found.type or "", f"CAST({found.name} AS TIMESTAMP)")
-    return f"add a computed column, event_time AS {made}, and write TIMESTAMP BY event_time"

@@ -20,7 +20,7 @@ from weft.plan.opens import above_types, stand_in
 from weft.plan.problems import Problems, raise_all
 from weft.plan.rows import Rows, refuse_aggregates, refuse_window_columns
 from weft.plan.scope import WINDOW_COLUMNS, column, resolve
-from weft.plan.show import show_aggregation
+from weft.plan.shownparts import show_aggregation
 from weft.plan.types import infer
 
 _WINDOW_ITEMS = tuple(Named(name, expr(column(name)), "timestamp") for name in WINDOW_COLUMNS)

@@ -22,10 +22,13 @@ from weft.plan.scope import WINDOW_COLUMNS, column
 class Grouping:
     """The keys of a query and, as they turn up, its aggregates: equal ones are bound once."""
 
-    def __init__(self, keys: Sequence[Named], rows: Rows, has_sets: bool = False) -> None:
+    def __init__(
+        self, keys: Sequence[Named], rows: Rows, has_sets: bool = False, example: str = "LAST"
+    ) -> None:
         self.keys = tuple(keys)
         self.rows = rows
         self._has_sets = has_sets
+        self._example = example  # an aggregate that goes with any value
         self._key_names = {key.expr.sql: key.name for key in keys}
         self._key_classes = {exp.Paren, *(type(key.expr.tree) for key in keys)}  # look only where one may be
         self._aggregations: dict[Aggregation, str] = {}
@@ -65,7 +68,7 @@ class Grouping:
         if call is not None and kind_of(call.name) is None:  # what it is called with is not the trouble
             raise unknown_function(call.name, place_of(node) or place)
         if isinstance(node, exp.Column) and node.name not in WINDOW_COLUMNS:
-            raise _not_grouped(node, bool(self.keys), place)
+            raise _not_grouped(node, bool(self.keys), self._example, place)
         return node
 
     def _key(self, node: exp.Expr) -> str | None:
@@ -78,12 +81,12 @@ class Grouping:
         return self._aggregations.setdefault(made, f"_a{len(self._aggregations)}")
 
 
-def _not_grouped(node: exp.Column, grouped: bool, place: Place | None) -> QueryError:
+def _not_grouped(node: exp.Column, grouped: bool, example: str, place: Place | None) -> QueryError:
     add = "add it to GROUP BY" if grouped else f"add GROUP BY {node.name}"
     return QueryError(
         "not-grouped",
         f"`{node.name}` is neither in GROUP BY nor inside an aggregate",
         at=place_of(node) or place,
         because="a group has many rows, and they may differ in it",
-        help=f"{add}, or aggregate it: LAST({node.name})",
+        help=f"{add}, or aggregate it: {example}({node.name})",
     )

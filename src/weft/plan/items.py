@@ -29,7 +29,7 @@ def bind_items(select: Select, scope: Scope, problems: Problems) -> tuple[Meant,
     found: list[Meant] = []
     for item in select.items:
         found += problems.attempt(_bind_item, item, select, scope, aliases(found)) or ()
-    _check_names(found, problems)
+    check_names(found, problems)
     return tuple(found)
 
 
@@ -86,7 +86,7 @@ def _expand_star(tree: exp.Expr, select: Select, scope: Scope, place: Place | No
     return tuple(Meant(found.name, None, expr(column(found.name, place), place)) for found in scope.columns)
 
 
-def _check_names(items: Sequence[Meant], problems: Problems) -> None:
+def check_names(items: Sequence[Meant], problems: Problems) -> None:
     seen: set[str] = set()
     for item in items:
         if item.name.lower() in seen:

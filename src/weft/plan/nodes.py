@@ -19,6 +19,7 @@ from weft.lang.statements import (
     CreateRelation,
     CreateStream,
     CreateTable,
+    CreateView,
     Expr,
     OrderKey,
     Sink,
@@ -186,6 +187,7 @@ class Program:
     streams: tuple[Stream, ...]
     queries: tuple[Query, ...]
     tables: tuple[Table, ...] = ()
+    views: tuple[CreateView, ...] = ()
 
     def stream(self, name: str) -> Stream:
         return next(stream for stream in self.streams if stream.name == name)

@@ -12,6 +12,7 @@ from weft.lang.statements import Expr
 from weft.plan.aggregates import SAME_TYPE
 from weft.plan.groupsets import grouping_columns
 from weft.plan.nodes import Aggregate, Filter, Plan, Program, Project, Related, Scan, Stream, Top, Window
+from weft.plan.origins import open_in_relation
 from weft.plan.rows import type_key
 from weft.plan.scope import WINDOW_COLUMNS
 from weft.plan.tree import walk
@@ -80,6 +81,12 @@ def _open_columns(stream: Stream) -> Iterator[Expr]:
 def _open_in_queries(program: Program, stream: Stream) -> Iterator[Expr]:
     types = {column.name: column.type for column in stream.columns}
     for query in program.queries:
+        if isinstance(query.plan, Related):
+            known = {stream.name: types}
+            yield from (
+                one for name, one in open_in_relation(query.plan.relation, known) if name == stream.name
+            )
+            continue
         nodes = list(walk(query.plan))
         if any(isinstance(node, Scan) and node.stream == stream.name for node in nodes):
             for node in nodes:

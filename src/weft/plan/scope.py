@@ -91,10 +91,10 @@ def _resolve_column(node: exp.Column, scope: Scope, aliases: Aliases, alias_firs
     found = scope.find(names[0])
     if found is None:
         raise _no_such_column(names[0], scope, {}, place_of(parts[0]))
-    return _fields(column(found.name, place), names[1:])
+    return dotted(column(found.name, place), names[1:])
 
 
-def _fields(tree: exp.Expr, names: list[str]) -> exp.Expr:
+def dotted(tree: exp.Expr, names: list[str]) -> exp.Expr:
     for name in names:
         tree = exp.Dot(this=tree, expression=exp.Identifier(this=name, quoted=may_need_quotes(name)))
     return tree

@@ -14,13 +14,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import assert_never
 
-from weft.lang.statements import OrderKey, WindowSpec
-from weft.plan.nodes import Aggregate, Aggregation, Filter, Named, Plan, Project, Related, Scan, Top, Window
+from weft.lang.statements import WindowSpec
+from weft.plan.nodes import Aggregate, Filter, Plan, Project, Related, Scan, Top, Window
 from weft.plan.pattern import pattern
+from weft.plan.relationshow import relation_lines, show_relation_node
+from weft.plan.shownparts import WIDE, show_aggregation, show_named, show_order_key
 from weft.plan.tree import children
 from weft.times import show_duration
-
-_WIDE = 100  # a longer node is spread over lines, one part each
 
 
 def show(plan: Plan) -> str:
@@ -30,10 +30,13 @@ def show(plan: Plan) -> str:
 
 
 def _lines(plan: Plan, depth: int) -> Iterator[tuple[str, str]]:
+    if isinstance(plan, Related):
+        yield from relation_lines(plan.relation, depth)
+        return
     indent, label = "  " * depth, str(pattern(plan))
     head, parts = _parts(plan)
     whole = indent + show_node(plan)
-    if len(whole) <= _WIDE:
+    if len(whole) <= WIDE:
         yield whole, label
     else:
         yield indent + head, label
@@ -59,17 +62,17 @@ def _parts(plan: Plan) -> tuple[str, list[str]]:
         case Window(window=window):
             return f"Window {show_window(window)}", []
         case Aggregate(keys=keys, aggregations=aggregations, sets=sets):
-            by = f" by {', '.join(map(_show_named, keys))}" if keys else ""
+            by = f" by {', '.join(map(show_named, keys))}" if keys else ""
             shown = [f"set ({', '.join(f'_k{at}' for at in each)})" for each in sets]
             shown += [f"{made.name} = {show_aggregation(made)}" for made in aggregations]
             return f"Aggregate{by}", shown
         case Project(items=items):
-            return "Project", [_show_named(item) for item in items]
+            return "Project", [show_named(item) for item in items]
         case Top(order=order, limit=limit):
-            by = f" by {', '.join(map(_show_order_key, order))}" if order else ""
+            by = f" by {', '.join(map(show_order_key, order))}" if order else ""
             return f"Top {limit if limit is not None else 'all'}{by}", []
-        case Related():
-            return "Related", []
+        case Related(relation=relation):
+            return show_relation_node(relation), []
         case _:
             assert_never(plan)
 
@@ -80,24 +83,3 @@ def show_window(window: WindowSpec) -> str:
     every = "tumbling" if tumbling else f"every {show_duration(window.slide)}"
     offset = f" offset {show_duration(window.offset)}" if window.offset else ""
     return f"{show_duration(window.range)} {every}{offset}"
-
-
-def show_aggregation(made: Aggregation) -> str:
-    """`sum(price * qty) where side = 'BUY'`."""
-    args = ", ".join(arg.sql for arg in made.args)
-    params = "".join(f", {param}" for param in made.params)
-    nulls = " ignore nulls" if made.ignore_nulls else ""
-    where = f" where {made.filter.sql}" if made.filter is not None else ""
-    calls = {"count_star": "count(*)", "count_distinct": f"count(distinct {args})"}
-    return calls.get(made.function, f"{made.function}({args}{params})") + nulls + where
-
-
-def _show_named(named: Named) -> str:
-    return named.name if named.name == named.expr.sql else f"{named.name} = {named.expr.sql}"
-
-
-def _show_order_key(key: OrderKey) -> str:
-    direction = " desc" if key.descending else ""
-    usual = key.nulls_first is not key.descending
-    nulls = "" if usual else f" nulls {'first' if key.nulls_first else 'last'}"
-    return f"{key.expr.sql}{direction}{nulls}"

@@ -10,8 +10,9 @@ from sqlglot import exp
 from weft.errors import Errors, QueryError, WeftError
 from weft.lang.statements import Expr, Statement
 from weft.plan.bind import bind_program
-from weft.plan.nodes import Aggregate, Filter, Program, Project, Scan, Stream, Top
+from weft.plan.nodes import Aggregate, Filter, Program, Project, Related, Scan, Stream, Top
 from weft.plan.opens import open_expressions, stand_in
+from weft.plan.origins import row_expressions
 from weft.plan.rows import type_key
 from weft.plan.tree import walk
 from weft.share.build import build
@@ -30,6 +31,8 @@ def analyze(spark: SparkSession, program: Program, known: Sequence[Stream] = ())
     onto = Program(tuple(known), ())
     statements: list[Statement] = [
         *(s.statement for s in program.streams if s not in known),
+        *(table.statement for table in program.tables),
+        *program.views,
         *(q.statement for q in program.queries),
     ]
     typed, errors, told = program, list[WeftError](), True
@@ -141,6 +144,9 @@ def _rows(spark: SparkSession, stream: Stream) -> DataFrame | None:
 def _expressions(program: Program, stream: Stream) -> Iterator[Expr]:
     """Every expression of the queries on `stream`, as one over its rows."""
     for query in program.queries:
+        if isinstance(query.plan, Related):
+            yield from (one for name, one in row_expressions(query.plan.relation) if name == stream.name)
+            continue
         nodes = list(walk(query.plan))
         if not any(isinstance(node, Scan) and node.stream == stream.name for node in nodes):
             continue

@@ -193,7 +193,7 @@ BODIES = [
     (f"{SELECT} JOIN u [RANGE 1 PARSEC] ON t.a = u.a", "bad-interval", "PARSEC", "units are"),
     (f"{SELECT} JOIN u ON t.a IN (SELECT a FROM v)", "not-supported", "SELECT a FROM v", "WHERE"),
     (f"{SELECT} x(b, c), u", "not-supported", "x", "name the columns"),
-    (f"{SELECT} JOIN (u JOIN v ON b) w ON t.a = w.a", "not-supported", "(u JOIN v ON b) w", "subquery"),
+    (f"{SELECT} JOIN (u JOIN v ON b) w ON t.a = w.a", "not-supported", "u", "subquery"),
     (f"{SELECT} JOIN db.u ON t.a = u.a", "bad-name", "db.u", "`u`"),
     (f"{SELECT} WHERE a > (SELECT MAX(a) FROM u)", "not-supported", "SELECT MAX(a) FROM u", "EXISTS"),
     (f"{SELECT} WHERE b OR EXISTS (SELECT 1 FROM u)", "not-supported", "SELECT 1 FROM u", "joined by AND"),

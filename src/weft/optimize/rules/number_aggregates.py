@@ -11,7 +11,7 @@ from weft.lang.expressions import expr
 from weft.lang.statements import Expr
 from weft.plan.nodes import Aggregate, Aggregation, Filter, Plan, Project, Top
 from weft.plan.scope import column, names_in
-from weft.plan.show import show_aggregation
+from weft.plan.shownparts import show_aggregation
 from weft.plan.tree import rewrite_up, walk
 
 _Names = Mapping[str, str]  # before: after

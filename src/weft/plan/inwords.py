@@ -1,0 +1,33 @@
+"""Errors in the words of the author: `x.price`, not `_s0_price`; `SUM(qty)`, not `_a0`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+
+from weft.errors import Errors, QueryError, WeftError
+
+
+@contextmanager
+def in_words(words: Mapping[str, str]) -> Iterator[None]:
+    """What is raised inside speaks of columns by the names that their author gave them."""
+    try:
+        yield
+    except Errors as errors:
+        raise Errors([_in_words(error, words) for error in errors.errors]) from None
+    except QueryError as error:
+        raise _in_words(error, words) from None
+
+
+def _in_words(error: WeftError, words: Mapping[str, str]) -> WeftError:
+    if not isinstance(error, QueryError) or not words:
+        return error
+    names = "|".join(map(re.escape, sorted(words, key=len, reverse=True)))
+
+    def told(text: str) -> str:
+        return re.sub(rf"(?<!\w)(?:{names})(?!\w)", lambda found: words[found[0]], text)
+
+    return QueryError(
+        error.code, told(error.what), at=error.at, because=told(error.because), help=told(error.help)
+    )

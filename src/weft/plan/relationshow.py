@@ -1,0 +1,123 @@
+"""A relation as text: one line a node, the last first, each ending in its update pattern.
+
+    Emitted lives                                       weak
+      Made: symbol = _s0_symbol                         weak
+        Paired inner on _s0_symbol = _s1_symbol         weak
+          Rows trades for 1 min: _s0_symbol = symbol    weakest
+          Rows quotes for 5 s: _s1_symbol = symbol      weakest
+
+The rows that are asked for by a Whether stand below the rows that ask.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import assert_never
+
+from weft.lang.statements import Expr
+from weft.plan.nodes import Named
+from weft.plan.relationpatterns import relation_pattern
+from weft.plan.relations import (
+    AsOf,
+    Distinct,
+    Emitted,
+    Entries,
+    Grouped,
+    Kept,
+    Lasting,
+    Leading,
+    Made,
+    Merged,
+    Paired,
+    Relation,
+    Rows,
+    Whether,
+)
+from weft.plan.relationtree import below
+from weft.plan.shownparts import WIDE, show_aggregation, show_named, show_order_key
+from weft.times import Duration, show_duration
+
+
+def relation_lines(relation: Relation, depth: int) -> Iterator[tuple[str, str]]:
+    """A line for each node, and its update pattern; a long node is spread over lines without."""
+    indent, label = "  " * depth, str(relation_pattern(relation))
+    head, parts = _parts(relation)
+    whole = indent + _joined(head, parts)
+    if len(whole) <= WIDE:
+        yield whole, label
+    else:
+        yield indent + head, label
+        yield from ((f"{indent}    {part}", "") for part in parts)
+    for each in below(relation):
+        yield from relation_lines(each, depth + 1)
+
+
+def show_relation_node(relation: Relation) -> str:
+    """The node itself, in one line, without what is below it."""
+    return _joined(*_parts(relation))
+
+
+def _joined(head: str, parts: Sequence[str]) -> str:
+    return f"{head}: {', '.join(parts)}" if parts else head
+
+
+def _parts(relation: Relation) -> tuple[str, list[str]]:
+    """What the node is, and what it makes."""
+    match relation:
+        case Rows(stream, items, where, range_, internal):
+            kept = f"Rows {stream} {_for(range_)}{' internal' if internal else ''}{_where(where)}"
+            return kept, _items(items)
+        case Entries(table, items, where, retroactive):
+            seen = "retroactive" if retroactive else "as of each row"
+            return f"Entries {table} {seen}{_where(where)}", _items(items)
+        case Made(items=items):
+            return "Made", _items(items)
+        case Grouped(keys=keys, aggregations=calls):
+            by = f" by {', '.join(map(show_named, keys))}" if keys else ""
+            return f"Grouped{by}", [f"{call.name} = {show_aggregation(call)}" for call in calls]
+        case _:
+            return _head(relation), []
+
+
+def _head(
+    relation: Lasting | Kept | Paired | Whether | Distinct | Merged | AsOf | Leading | Emitted,
+) -> str:
+    match relation:
+        case Lasting(range=range_):
+            return f"Lasting {_for(range_)}"
+        case Kept(predicate=predicate):
+            return f"Kept {predicate.sql}"
+        case Paired(kind=kind, on=on):
+            return f"Paired {kind}{_on(on)}"
+        case Whether(on=on, negated=negated):
+            return f"Whether {'none' if negated else 'any'}{_on(on)}"
+        case Distinct():
+            return "Distinct"
+        case Merged(kind=kind, all=all_):
+            return f"Merged {kind}{' all' if all_ else ''}"
+        case AsOf(slide=slide, offset=offset, range=range_):
+            shift = f" offset {show_duration(offset)}" if offset else ""
+            return f"AsOf every {show_duration(slide)}{shift}, windows of {show_duration(range_)}"
+        case Leading(order=order, limit=limit):
+            by = f" by {', '.join(map(show_order_key, order))}" if order else ""
+            return f"Leading {limit}{by}"
+        case Emitted(emission=emission):
+            return f"Emitted {emission}"
+        case _:
+            assert_never(relation)
+
+
+def _items(items: Sequence[Named]) -> list[str]:
+    return [show_named(item) for item in items]
+
+
+def _for(range_: Duration | None) -> str:
+    return "for ever" if range_ is None else f"for {show_duration(range_)}"
+
+
+def _where(where: Expr | None) -> str:
+    return "" if where is None else f" where {where.sql}"
+
+
+def _on(on: Expr | None) -> str:
+    return "" if on is None else f" on {on.sql}"
