@@ -27,8 +27,13 @@ from weft.lang.parse import read_program
 from weft.lang.printer import print_statement
 from weft.lang.statements import (
     CreateQuery,
+    CreateRelation,
     CreateStream,
+    CreateTable,
+    CreateView,
     DropQuery,
+    DropTable,
+    DropView,
     Explain,
     ShowQueries,
     ShowStreams,
@@ -57,6 +62,9 @@ if TYPE_CHECKING:
     from weft.verify import Verification
 
 
+Declaration = CreateStream | CreateQuery | CreateRelation | CreateTable | CreateView
+
+
 class Session:
     """A program and, once started, its run. Nothing here imports Spark before it is needed."""
 
@@ -81,7 +89,7 @@ class Session:
         self._master, self._conf = master, dict(conf or {})
         self.home = locate(home) if home is not None else Path(tempfile.mkdtemp(prefix="weft-"))
         self._checkpoint = locate(checkpoint) if checkpoint is not None else None
-        self._statements: list[CreateStream | CreateQuery] = []
+        self._statements: list[Declaration] = []
         self._bound: Program | None = NOTHING  # before Spark has told types; None: it has
         self._optimized: Program | None = None  # made of it when it is first asked for
         self._running: Running | None = None
@@ -102,13 +110,16 @@ class Session:
         said = (self._say(statement) for statement in statements)
         return [text for text in said if text is not None]
 
-    def _declared(self, statements: Iterable[Statement]) -> list[CreateStream | CreateQuery]:
+    def _declared(self, statements: Iterable[Statement]) -> list[Declaration]:
         declared = list(self._statements)
         for statement in statements:
-            if isinstance(statement, DropQuery):
-                declared = _without(declared, statement)
-            elif isinstance(statement, CreateStream | CreateQuery):
-                declared.append(statement)
+            match statement:
+                case DropQuery() | DropTable() | DropView():
+                    declared = _without(declared, statement)
+                case CreateStream() | CreateQuery() | CreateRelation() | CreateTable() | CreateView():
+                    declared.append(statement)
+                case _:
+                    pass
         return declared
 
     def _bind(self, statements: Sequence[Statement | Unread]) -> Program:
@@ -281,6 +292,13 @@ class Session:
     ) -> None:
         self.close()
 
+    def refresh(self, table: str) -> bool:
+        """Read a table again now, whenever it is due; False: nothing of it has changed.
+
+        Rows that come after all that were taken in so far see what was read.
+        """
+        return self._run().refresh(table)
+
     def status(self) -> Status:
         """How the run stands."""
         return self._run().status()
@@ -326,11 +344,7 @@ def _checked_trigger(text: str) -> str:
     return found
 
 
-def _without(
-    declared: list[CreateStream | CreateQuery], dropped: DropQuery
-) -> list[CreateStream | CreateQuery]:
-    return [
-        statement
-        for statement in declared
-        if not (isinstance(statement, CreateQuery) and statement.name.lower() == dropped.name.lower())
-    ]
+def _without(declared: list[Declaration], dropped: DropQuery | DropTable | DropView) -> list[Declaration]:
+    """No two of one name can be dropped, but a stream may have it."""
+    name = dropped.name.lower()
+    return [one for one in declared if isinstance(one, CreateStream) or one.name.lower() != name]

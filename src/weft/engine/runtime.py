@@ -310,7 +310,7 @@ class Runtime:
         Rows of streams that are durable see the version before, those that are to come after all of them this
         one: it does not matter how rows are cut into batches, nor when a step is made.
         """
-        table = self.program.table(name)
+        table = self.tables.declared[name]
         rows = shaped(table, rows)
         check_key(table, rows)
         with self._refreshing:

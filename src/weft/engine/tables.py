@@ -27,12 +27,14 @@ class TableVersions:
     def __init__(self, home: Home, tables: Iterable[Table]) -> None:
         self._home = home
         self.logs: dict[str, TableLog] = {}
+        self.declared: dict[str, Table] = {}
         self.taken: dict[str, int] = {}
         self.declare(tables)
 
     def declare(self, tables: Iterable[Table]) -> None:
         """Tables of the program now; those known already must have the columns that they had."""
-        for table in tables:
+        self.declared = {table.name: table for table in tables}
+        for table in self.declared.values():
             log = self.logs.get(table.name) or TableLog(self._home, table.name)
             _check_columns(table, log.last)
             self.logs[table.name] = log

@@ -191,6 +191,3 @@ class Program:
 
     def stream(self, name: str) -> Stream:
         return next(stream for stream in self.streams if stream.name == name)
-
-    def table(self, name: str) -> Table:
-        return next(table for table in self.tables if table.name == name)

@@ -13,12 +13,13 @@ from weft.errors import Errors, QueryError, WeftError, nearest
 from weft.kernels.arrow import arrow_type
 from weft.lang.parse import parse_program
 from weft.plan.bind import bind_program
-from weft.plan.nodes import Program, Project, Query, Stream
+from weft.plan.nodes import Program, Query, Stream, Table
+from weft.plan.tree import schema
 from weft.testing.cases import Case, Step
 from weft.testing.compare import bounds, difference, in_order
 from weft.testing.values import micros, read_row, read_table, read_time, rows_of, show_row
 
-Named = TypeVar("Named", Query, Stream)
+Named = TypeVar("Named", Query, Stream, Table)
 
 
 class Adapter(Protocol):
@@ -33,6 +34,9 @@ class Adapter(Protocol):
 
     def ingest(self, stream: str, rows: pa.Table) -> None:
         """One batch: the columns the source has, in declared order, without computed ones."""
+
+    def revise(self, table: str, rows: pa.Table) -> None:
+        """Make these the rows of a table: rows after the greatest time fed so far see them."""
 
     def drain(self, to: int | None) -> None:
         """Answer all windows that end up to `to`; None: all that hold a row."""
@@ -49,9 +53,9 @@ def bound(text: str) -> Program:
     return bind_program(parse_program(text))
 
 
-def source_columns(stream: Stream) -> dict[str, str]:
-    """Names and types of the columns that rows of this stream are fed with."""
-    return {column.name: column.type for column in stream.statement.columns if column.type is not None}
+def source_columns(source: Stream | Table) -> dict[str, str]:
+    """Names and types of the columns that rows of this stream or table are fed with."""
+    return {column.name: column.type for column in source.statement.columns if column.type is not None}
 
 
 def check(case: Case, adapter: Adapter) -> None:
@@ -91,6 +95,7 @@ class Run:
         self.text, self.program = program, bound(program)
         self.queries = {query.name: query for query in self.program.queries}
         self.streams = {stream.name: stream for stream in self.program.streams}
+        self.tables = {table.name: table for table in self.program.tables}
 
     def take(self, step: Step) -> None:
         where = f"{self.case.file}:{step.at}"
@@ -101,6 +106,12 @@ class Run:
                 with _reading(where):
                     table = read_table(step.lines, list(columns), list(columns.values()))
                 self.adapter.ingest(stream.name, table)
+            case "table":
+                declared = _named(step, self.tables, where)
+                with _reading(where):
+                    columns = source_columns(declared)
+                    rows = read_table(step.lines, list(columns), list(columns.values()))
+                self.adapter.revise(declared.name, rows)
             case "query":
                 self._declare("\n".join([self.text, *step.lines]))
                 self.adapter.change(self.text)
@@ -162,21 +173,20 @@ def _named(step: Step, known: Mapping[str, Named], where: str) -> Named:
     """The stream or query that a step names first."""
     name = step.args[0] if step.args else ""
     if name not in known:
-        kind = "stream" if step.word == "feed" else "query"
+        kind = {"feed": "stream", "table": "table"}.get(step.word, "query")
         raise QueryError("bad-case", f"{where} there is no {kind} `{name}`", help=nearest(name, known))
     return known[name]
 
 
 def output_types(query: Query, table: pa.Table) -> list[str]:
     """The type of each output column: as planned, else as found."""
-    assert isinstance(query.plan, Project)
-    return [item.type or spark_type(field.type) for item, field in zip(query.plan.items, table.schema)]
+    return [item.type or spark_type(field.type) for item, field in zip(schema(query.plan), table.schema)]
 
 
 def check_types(query: Query, table: pa.Table, where: str) -> None:
-    assert isinstance(query.plan, Project)
-    assert table.column_names == [item.name for item in query.plan.items], where
-    for item, field in zip(query.plan.items, table.schema):
+    columns = schema(query.plan)
+    assert table.column_names == [item.name for item in columns], where
+    for item, field in zip(columns, table.schema):
         planned = arrow_type(item.type) if item.type is not None else field.type
         assert _same_type(field.type, planned), f"{where} {item.name} is {field.type}, planned {item.type}"
 
