@@ -84,8 +84,9 @@ class Status:
     tables: tuple[TableStatus, ...] = ()
 
     def to_json(self) -> str:
-        parts = {"streams": self.streams, "queries": self.queries, "tables": self.tables}
-        return json.dumps(_plain(self) | {name: [_plain(one) for one in some] for name, some in parts.items()})
+        streams, queries = [_plain(part) for part in self.streams], [_plain(part) for part in self.queries]
+        tables = [_plain(part) for part in self.tables]
+        return json.dumps(_plain(self) | {"streams": streams, "queries": queries, "tables": tables})
 
     @staticmethod
     def from_json(text: str) -> Status:

@@ -19,7 +19,7 @@ _log = logging.getLogger("weft")
 
 
 class Refreshing:
-    """Reads tables and hands them to the runtime. What goes wrong is told, and tried again when it is time."""
+    """Reads tables and hands them to the runtime; what goes wrong is told, and tried again in time."""
 
     def __init__(self, spark: SparkSession, runtime: Runtime) -> None:
         self._spark, self._runtime = spark, runtime

@@ -90,8 +90,8 @@ def _refuse_corrupt(declared: CreateTable, rows: pa.Table) -> None:
     if len(broken):
         raise RunError(
             "table-corrupt",
-            f"table `{declared.name}` has {len(broken)} row{'s' if len(broken) > 1 else ''} that cannot be read "
-            f"as declared: {broken[0].as_py()}",
+            f"table `{declared.name}` has rows that are not as declared, {len(broken)} of them: the first is "
+            f"{broken[0].as_py()}",
             at=declared.place,
             help="mend its source, or declare the columns as they are there",
         )
