@@ -67,7 +67,7 @@ class Setting:
         }
 
     def _wanted(self, row: Row) -> bool:
-        return row.value[1] < self.passes  # type: ignore[index]
+        return bool(row.value[1] < self.passes)  # type: ignore[index]
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,12 +80,13 @@ class Ran:
 
 
 def matches(left: Row, right: Row) -> bool:
-    return left.value[0] == right.value[0]  # type: ignore[index]
+    return bool(left.value[0] == right.value[0])  # type: ignore[index]
 
 
 def arriving(rate: float, seconds: float, match: float, seed: int) -> list[Row]:
     """Rows of both sides, as many of which match as asked; times between them are exponential."""
-    random, rows, at = Random(seed), [], 0.0
+    random, at = Random(seed), 0.0
+    rows: list[Row] = []
     values = round(1 / match)
     while (at := at + random.expovariate(2 * rate)) < seconds:
         value = (random.randrange(values), random.random())

@@ -42,7 +42,7 @@ from benchmarks.strategies.operators import (
     Totalling,
     WindowOf,
 )
-from benchmarks.strategies.structures import Calendar, Fifo, Hashed, Listing, Structure
+from benchmarks.strategies.structures import Bucketed, Calendar, Fifo, Hashed, Listing, Structure
 from weft.plan.relationpatterns import Pattern
 
 LAZY = 0.05  # of the window: how often joins put away rows that have left
@@ -192,11 +192,20 @@ class Strategy(ABC):
 
 
 class NegativeTuples(Strategy):
+    """`buckets`: of its hash tables; as many as it takes, unless told."""
+
+    def __init__(
+        self, plan: Plan, partitions: int = 10, internal: bool = False, buckets: int | None = None
+    ) -> None:
+        self.buckets = buckets
+        super().__init__(plan, partitions, internal)
+
     def telling(self) -> bool:
         return True
 
     def keeping(self, source: Plan, told_all: bool) -> Structure:
-        return Hashed()
+        replaced = label(source) is Pattern.STRICT and _needs_messages(source)
+        return Hashed() if self.buckets is None or replaced else Bucketed(self.buckets)
 
     def sieve(self, plan: Distinct, tells_all: bool) -> tuple[Operator, bool]:
         return Counting(plan.columns), True

@@ -107,6 +107,15 @@ def sources(plan: Plan) -> tuple[Plan, ...]:
             return (plan.source,)
 
 
+def streams(plan: Plan) -> set[str]:
+    """The streams that it reads."""
+    match plan:
+        case Window(stream=stream) | Latest(stream=stream):
+            return {stream}
+        case _:
+            return {stream for each in sources(plan) for stream in streams(each)}
+
+
 def label(plan: Plan) -> Pattern:
     """The update pattern of what a plan gives."""
     worst = max((label(each) for each in sources(plan)), default=Pattern.MONOTONIC)

@@ -136,6 +136,7 @@ class DeltaStar:
         self._told: dict[object, Life] = {}
         self._calendar = Calendar(length, partitions)
         self._next: dict[object, Life] = {}
+        self._sized = _Sized(self._next)
 
     @property
     def told(self) -> int:
@@ -146,6 +147,7 @@ class DeltaStar:
         return len(self._told) + len(self._next)
 
     def take(self, side: int, message: Message, now: float) -> Iterator[Message]:
+        self._sized.touches += 1
         life = _projected(message.life, self._columns, now)
         told = self._told.get(life.values)
         if told is None:
@@ -166,7 +168,7 @@ class DeltaStar:
         return Message(life)
 
     def structures(self) -> Iterable[Structure]:
-        return (self._calendar, _Sized(self._next))
+        return self._calendar, self._sized
 
 
 class Counting:
@@ -175,8 +177,10 @@ class Counting:
     def __init__(self, columns: tuple[int, ...]) -> None:
         self._columns = columns
         self._counts: Counter[object] = Counter()
+        self._sized = _Sized(self._counts)
 
     def take(self, side: int, message: Message, now: float) -> Iterator[Message]:
+        self._sized.touches += 1
         values = tuple(message.life.values[at] for at in self._columns)
         self._counts[values] += -1 if message.taken_back else 1
         if self._counts[values] == (not message.taken_back):
@@ -188,7 +192,7 @@ class Counting:
         return ()
 
     def structures(self) -> Iterable[Structure]:
-        return (_Sized(self._counts),)
+        return (self._sized,)
 
 
 def _projected(life: Life, columns: tuple[int, ...], now: float) -> Life:
@@ -280,7 +284,7 @@ class Totalling:
 
 
 class _Sized(Hashed):
-    """Something of which only the size is asked."""
+    """Something kept elsewhere: its size, and how often it was looked at."""
 
     def __init__(self, held: dict[object, Life] | Counter[object] | dict[Values, tuple[float, int]]) -> None:
         super().__init__()

@@ -5,11 +5,14 @@ from __future__ import annotations
 import operator
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime
 from math import inf
 from typing import Any
 
 from sqlglot import exp
 
+from tests.properties.relations import Scenario, truth
+from tests.properties.relationtruth import DuckTruth
 from weft.lang.bodies import JoinKind, SetKind
 from weft.lang.statements import Expr
 from weft.plan.nodes import Aggregation
@@ -28,6 +31,10 @@ from weft.plan.relations import (
     Whether,
 )
 from weft.plan.relationtree import columns, walk
+from weft.reference.bags import slides_of
+from weft.testing.compare import difference
+from weft.testing.values import micros
+from weft.times import show_instant
 
 Row = dict[str, Any]
 Streams = Mapping[str, Sequence[Row]]
@@ -45,6 +52,32 @@ _COMPARED: dict[type[exp.Expr], Callable[[Any, Any], Any]] = {
     exp.Sub: operator.sub,
     exp.Mul: operator.mul,
 }
+
+
+def disagreements(made: Scenario) -> dict[str, str]:
+    """The queries of which the SQL of the reference says something else, each with the first difference."""
+    known, streams = truth(made), histories(made)
+    found = {name: _disagreement(relation, known, streams) for name, relation in made.relations.items()}
+    return {name: text for name, text in found.items() if text}
+
+
+def _disagreement(relation: Emitted, known: DuckTruth, streams: Streams) -> str:
+    asked = None if slides_of(relation) else instants(relation, streams)
+    for at, bag in known.bags(relation, asked).items():
+        rows = [_key(row) for row in as_of(relation, streams, at)]
+        said = [tuple(micros(one) if isinstance(one, datetime) else one for one in row) for row in bag]
+        wrong = difference(rows, said)
+        if wrong:
+            return f"as of {show_instant(at)}: {wrong}"
+    return ""
+
+
+def histories(made: Scenario) -> dict[str, list[Row]]:
+    """All rows of the streams, event times in microseconds."""
+    found: dict[str, list[Row]] = {stream.name: [] for stream in made.streams.streams}
+    for stream, rows in made.feeds:
+        found[stream] += [{**row, TIME: micros(row[TIME])} for row in rows.to_pylist()]
+    return found
 
 
 def as_of(relation: Relation, streams: Streams, at: int) -> list[Row]:

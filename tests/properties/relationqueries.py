@@ -23,7 +23,7 @@ class Sizes:
 
     sources: tuple[int, ...] = (1, 2, 2, 2, 3)
     slide: float = 0.2
-    set_operation: float = 0.2
+    set_operation: float = 0.3
     absence: float = 0.35
     grouped: float = 0.25
     distinct: float = 0.2
@@ -95,7 +95,7 @@ class _Maker:
 
     def range(self) -> int:
         odd = self.rng.randint(1, self.at.unit) if self.maybe(0.1) else 0
-        return self.at.unit * self.rng.choice([1, 2, 2, 3, 4, 4, 7]) + odd
+        return self.at.unit * self.rng.choice([1, 2, 3, 4, 6, 8, 12]) + odd
 
     def absence(self, known: Sequence[Column], number: int) -> tuple[Also, ...]:
         source, more = self.source(number, inner=True)

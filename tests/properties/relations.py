@@ -21,7 +21,8 @@ from tests.properties.rows import EPOCH, Pace, cut
 from weft.kernels.arrow import arrow_type
 from weft.plan.nodes import Program
 from weft.plan.relations import Emitted
-from weft.testing.harness import bound
+from weft.testing.harness import Adapter, bound
+from weft.testing.lives import relation_difference
 from weft.testing.values import rows_of, show_row
 
 COLUMNS = {"k": "string", "v": "int", "w": "bigint", "at": "timestamp"}
@@ -89,6 +90,25 @@ def truth(made: Scenario) -> DuckTruth:
     for stream, rows in made.feeds:
         known.feed(stream, rows)
     return known
+
+
+def run(made: Scenario, adapter: Adapter) -> dict[str, pa.Table]:
+    """All that is told of all queries, after every batch and a drain."""
+    adapter.start(made.text)
+    for stream, rows in made.feeds:
+        adapter.ingest(stream, rows)
+    adapter.drain(None)
+    return {name: adapter.results(name) for name, _ in made.queries}
+
+
+def disagreements(made: Scenario, found: dict[str, pa.Table]) -> dict[str, str]:
+    """The queries of which something else is told than the reference tells, each with the difference."""
+    known = truth(made)
+    differences = {
+        name: relation_difference(relation, known.told(relation), rows_of(found[name]))
+        for name, relation in made.relations.items()
+    }
+    return {name: text for name, text in differences.items() if text}
 
 
 def as_case(made: Scenario) -> str:

@@ -15,8 +15,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from weft.kernels.arrow import arrow_type
-from weft.plan.nodes import Program, Query, Stream
-from weft.reference import dead_sql, late_sql, reference_sql
+from weft.lang.bodies import Emission
+from weft.plan.nodes import Program, Query, Related, Stream
+from weft.plan.relations import Emitted, Relation
+from weft.plan.relationtree import streams
+from weft.reference import dead_sql, late_sql, reference_sql, relation_sql
+from weft.reference.bags import has_lives
 from weft.reference.translate import duckdb_expression
 from weft.testing.harness import bound, source_columns
 
@@ -47,6 +51,7 @@ class Oracle:
     answers: dict[str, list[pa.Table]] = field(default_factory=dict)
     missed: dict[str, int] = field(default_factory=dict)
     floors: dict[str, int] = field(default_factory=dict)  # of queries added later: their windows start after
+    behind: dict[str, dict[str, int]] = field(default_factory=dict)  # the same of relations, by stream
 
     def start(self, program: str) -> None:
         self.program = bound(program)
@@ -61,7 +66,11 @@ class Oracle:
             self._compute(stream, self.clocks[stream.name].watermark)
         self.program = bound(program)
         for query in self.program.queries:
-            if query.name not in self.answers:
+            if query.name in self.answers:
+                continue
+            if isinstance(query.plan, Related):
+                self._begin(query.name)
+            else:
                 assert _is_windowed(query), (
                     "which rows came after a standing filter no SQL over the history tells"
                 )
@@ -95,11 +104,38 @@ class Oracle:
 
     def results(self, query: str) -> pa.Table:
         asked = self._query(query)
+        if isinstance(asked.plan, Related):
+            return self._told(query, asked.plan.relation)
         stream = self._stream(asked)
         if not _is_windowed(asked):
             return self.run(reference_sql(asked, stream, dialect=self.dialect))
         self._compute(stream, self.clocks[stream.name].watermark)
         return pa.concat_tables(self.answers[query])
+
+    def _begin(self, query: str) -> None:
+        """From now on it sees the rows of each stream that are later than those that have come."""
+        seen = {name: clock.greatest for name, clock in self.clocks.items() if clock.greatest is not None}
+        self.behind[query], self.answers[query], self.missed[query] = seen, [], 0
+
+    def _told(self, query: str, relation: Relation) -> pa.Table:
+        """What is final of a relation, which depends on the stream that is furthest behind.
+
+        Rows that have lives of their own are told as they come. A row that is late is none of SQL's business.
+        """
+        assert isinstance(relation, Emitted)
+        marks = [self.clocks[name].watermark for name in streams(relation)]
+        upto = min((-END_OF_TIME if mark is None else mark) for mark in marks)
+        early = relation.emission is Emission.LIVES and has_lives(relation.source)
+        return self.run(
+            relation_sql(
+                relation,
+                self.program.streams,
+                dialect=self.dialect,
+                tables=self.program.tables,
+                upto=None if early or upto == END_OF_TIME else upto,
+                after=self.behind.get(query),
+            )
+        )
 
     def late(self, query: str) -> int:
         return self.missed[query]
@@ -113,7 +149,7 @@ class Oracle:
         clock = self.clocks[stream.name]
         if upto is not None and upto == clock.computed:
             return
-        for query in self.program.queries:
+        for query in self._plain():
             if self._stream(query) is stream and _is_windowed(query):
                 # With no watermark yet no window is answered, but the columns must be known.
                 watermark = -END_OF_TIME if clock.watermark is None and upto is None else upto
@@ -131,10 +167,14 @@ class Oracle:
 
     def _count_late(self, stream: Stream, rows: pa.Table, watermark: int) -> None:
         self._replace_batch(stream, rows)
-        for query in self.program.queries:
+        for query in self._plain():
             if self._stream(query) is stream:
                 sql = late_sql(query, stream, dialect=self.dialect, watermark=watermark, table=BATCH)
                 self.missed[query.name] += int(self.run(sql)[0][0].as_py())
+
+    def _plain(self) -> list[Query]:
+        """The queries over one stream."""
+        return [query for query in self.program.queries if not isinstance(query.plan, Related)]
 
     def _query(self, name: str) -> Query:
         return next(query for query in self.program.queries if query.name == name)

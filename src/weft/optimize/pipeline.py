@@ -8,6 +8,7 @@ from dataclasses import replace
 from weft.errors import Bug, WeftError
 from weft.lang.patterns import Filled
 from weft.optimize.patterns import Optimized, filled_in, optimized
+from weft.optimize.relations import normalise
 from weft.optimize.rules.drop_true_filter import drop_true_filter
 from weft.optimize.rules.fold_constants import fold_constants
 from weft.optimize.rules.merge_filters import merge_filters
@@ -21,7 +22,7 @@ from weft.optimize.rules.settle_lists import settle_lists
 from weft.optimize.rules.sort_operands import sort_operands
 from weft.optimize.rules.split_between import split_between
 from weft.plan.check import check
-from weft.plan.nodes import Plan, Program, Query, Window
+from weft.plan.nodes import Plan, Program, Query, Related, Window
 from weft.plan.tree import over, rewrite_up, schema, walk
 
 Rule = Callable[[Plan], Plan]
@@ -91,6 +92,8 @@ def _id(part: object) -> int:
 
 
 def optimize_plan(plan: Plan, rules: tuple[Rule, ...] = RULES) -> Plan:
+    if isinstance(plan, Related):
+        return Related(normalise(plan.relation))
     for _ in range(_MOST_ROUNDS):
         before = plan
         for rule in rules:

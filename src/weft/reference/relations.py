@@ -17,7 +17,8 @@ from weft.errors import Bug
 from weft.lang.bodies import Emission
 from weft.plan.nodes import Stream, Table
 from weft.plan.relationpatterns import Pattern, relation_pattern
-from weft.plan.relations import Emitted, Made, Relation
+from weft.plan.relations import AsOf, Emitted, Grouped, Made, Relation
+from weft.plan.relationtree import WINDOW, below
 from weft.reference.bags import (
     bag,
     births,
@@ -32,6 +33,8 @@ from weft.reference.meaning import DIALECTS, DialectName
 from weft.reference.moves import OVER, WEIGHT, begun, ended, lives, moves
 from weft.reference.script import AT, BORN, ENDS, NEVER, Script
 from weft.times import Instant
+
+_WINDOW = tuple(column.name for column in WINDOW)
 
 
 def bag_sql(
@@ -171,11 +174,22 @@ def _window_columns(source: Relation, script: Script) -> dict[str, str]:
     window = slides_of(source)
     if window is None:
         return {}
-    start, end = window_of(window, script)
-    made = {"window_start": start, "window_end": end}
-    items = source.items if isinstance(source, Made) else ()
-    named = {item.name: made[item.expr.sql] for item in items if item.expr.sql in made} if items else made
-    return {script.engine.quote(name): f"{sql} AS {script.engine.quote(name)}" for name, sql in named.items()}
+    sql = dict(zip(_WINDOW, window_of(window, script)))
+    quote = script.engine.quote
+    return {quote(name): f"{sql[of]} AS {quote(name)}" for name, of in _told_by(source).items()}
+
+
+def _told_by(source: Relation) -> dict[str, str]:
+    """The columns that are `window_start` or `window_end`, whatever they are called."""
+    match source:
+        case AsOf() | Grouped(source=AsOf()):
+            return dict(zip(_WINDOW, _WINDOW))
+        case Made(source=inner, items=items):
+            known = _told_by(inner)
+            return {item.name: known[item.expr.sql] for item in items if item.expr.sql in known}
+        case _:
+            sources = below(source)
+            return _told_by(sources[0]) if sources else {}
 
 
 def _final(script: Script) -> str:

@@ -33,6 +33,7 @@ class Replay:
 
     def __init__(self, spark: SparkSession, home: Path, crew: Crew | None = None) -> None:
         self.spark, self.home, self._crew = spark, home, crew
+        self._opened: Home | None = None
 
     def start(self, program: str) -> None:
         """Open the program on the home; again after `stop`, it goes on where it was."""
@@ -91,7 +92,8 @@ class Replay:
         return self.runtime.tally.get("dead", self._keys[query])
 
     def stop(self) -> None:
-        self._opened.close()
+        if self._opened is not None:  # else the program was refused
+            self._opened.close()
 
     def _read(self, key: str) -> pa.Table | None:
         log = self.runtime.answers

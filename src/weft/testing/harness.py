@@ -13,10 +13,12 @@ from weft.errors import Errors, QueryError, WeftError, nearest
 from weft.kernels.arrow import arrow_type
 from weft.lang.parse import parse_program
 from weft.plan.bind import bind_program
-from weft.plan.nodes import Program, Query, Stream, Table
-from weft.plan.tree import schema
+from weft.plan.nodes import Column, Program, Project, Query, Related, Stream, Table
+from weft.plan.relations import Emitted
+from weft.plan.relationtree import columns
 from weft.testing.cases import Case, Step
-from weft.testing.compare import bounds, difference, in_order
+from weft.testing.compare import Row, bounds, difference, in_order
+from weft.testing.lives import relation_difference
 from weft.testing.values import micros, read_row, read_table, read_time, rows_of, show_row
 
 Named = TypeVar("Named", Query, Stream, Table)
@@ -108,8 +110,8 @@ class Run:
                 self.adapter.ingest(stream.name, table)
             case "table":
                 declared = _named(step, self.tables, where)
+                columns = source_columns(declared)
                 with _reading(where):
-                    columns = source_columns(declared)
                     rows = read_table(step.lines, list(columns), list(columns.values()))
                 self.adapter.revise(declared.name, rows)
             case "query":
@@ -142,7 +144,7 @@ class Run:
             check_types(query, table, where)
         with _reading(where):
             expected = [read_row(line, types) for line in step.lines]
-        wrong = difference(expected, fresh, bounds(query))
+        wrong = _wrong(query, expected, fresh)
         assert not wrong, f"{where} {query.name}: {wrong}"
 
     def _fresh(self, name: str, table: pa.Table, where: str) -> list[tuple[Any, ...]]:
@@ -178,17 +180,38 @@ def _named(step: Step, known: Mapping[str, Named], where: str) -> Named:
     return known[name]
 
 
+def _wrong(query: Query, expected: Sequence[Row], found: Sequence[Row]) -> str:
+    match query.plan:
+        case Related(relation=Emitted() as relation):
+            return relation_difference(relation, expected, found)
+        case _:
+            return difference(expected, found, bounds(query))
+
+
+def output_columns(query: Query) -> tuple[Column, ...]:
+    """Names of the answers' columns, and their types as far as they are known."""
+    match query.plan:
+        case Related(relation=relation):
+            return columns(relation)
+        case plan:
+            assert isinstance(plan, Project)
+            return tuple(Column(item.name, item.type) for item in plan.items)
+
+
 def output_types(query: Query, table: pa.Table) -> list[str]:
     """The type of each output column: as planned, else as found."""
-    return [item.type or spark_type(field.type) for item, field in zip(schema(query.plan), table.schema)]
+    planned = output_columns(query)
+    return [column.type or spark_type(field.type) for column, field in zip(planned, table.schema)]
 
 
 def check_types(query: Query, table: pa.Table, where: str) -> None:
-    columns = schema(query.plan)
-    assert table.column_names == [item.name for item in columns], where
-    for item, field in zip(columns, table.schema):
-        planned = arrow_type(item.type) if item.type is not None else field.type
-        assert _same_type(field.type, planned), f"{where} {item.name} is {field.type}, planned {item.type}"
+    known = output_columns(query)
+    assert table.column_names == [column.name for column in known], where
+    for column, field in zip(known, table.schema):
+        planned = arrow_type(column.type) if column.type is not None else field.type
+        assert _same_type(field.type, planned), (
+            f"{where} {column.name} is {field.type}, planned {column.type}"
+        )
 
 
 def _same_type(one: pa.DataType, other: pa.DataType) -> bool:

@@ -30,7 +30,8 @@ class Telling:
         self._internal = is_internal(relation.source)
         self._schema = schema_of(self.columns)
         self._below = schema_of(columns(relation.source))
-        told = self._below if not self._windowed else self._without_window(self._below)
+        apart = self._windowed and relation.emission is not Emission.RSTREAM
+        told = self._without_window(self._below) if apart else self._below
         self._later = Calendar(told, reach_back(relation))
 
     def __len__(self) -> int:
@@ -49,7 +50,7 @@ class Telling:
         """The answers that are new, complete before `upto`."""
         match self.relation.emission:
             case Emission.RSTREAM:
-                return rows.table
+                return rows.table if isinstance(rows, Lives) else self._begun(rows, upto).table
             case Emission.LIVES | Emission.WSTREAM if isinstance(rows, Lives):
                 return self._lives(rows)
             case Emission.DSTREAM:
@@ -63,15 +64,18 @@ class Telling:
 
     def _changed(self, rows: Told, upto: Instant, sign: int) -> pa.Table:
         """The rows that begin to hold, or end, once nothing can change that."""
-        due = self._due(rows, upto)
-        mine = due.filter(due.weights * sign > 0)
-        mine = mine.take(np.repeat(np.arange(len(mine)), np.abs(mine.weights)))
+        mine = _each(self._due(rows, upto), sign)
         if self._windowed:
             return self._window(mine)
         times = [_times(mine.times, mine.times == BEGINNING)]
         if self.relation.emission is Emission.LIVES:
             times.append(pa.nulls(len(mine), TIME))
         return self._table(times, mine.table)
+
+    def _begun(self, rows: Changes, upto: Instant) -> Changes:
+        """The rows of windows: each is there as of one instant alone."""
+        self._later.put(rows)
+        return _each(consolidate(self._later.take(upto)), 1)
 
     def _due(self, rows: Told, upto: Instant) -> Changes:
         if self._windowed and isinstance(rows, Lives):
@@ -93,6 +97,12 @@ class Telling:
 
     def _table(self, first: Sequence[pa.Array], rest: pa.Table) -> pa.Table:
         return pa.table([*first, *rest.columns], schema=self._schema)
+
+
+def _each(changes: Changes, sign: int) -> Changes:
+    """Those that begin, or end, one by one."""
+    mine = changes.filter(changes.weights * sign > 0)
+    return mine.take(np.repeat(np.arange(len(mine)), np.abs(mine.weights)))
 
 
 def _times(at: np.ndarray, null: np.ndarray | None = None) -> pa.Array:

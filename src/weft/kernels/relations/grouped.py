@@ -49,11 +49,13 @@ class Grouping:
         span = self._span(consolidate(changes))
         found = self._held.step(span, upto)
         named = dict(zip(self._keys, (key.take(pa.array(found.stretches.groups)) for key in span.keys)))
-        told = self._told_anew(found, pa.table({**named, **found.columns}), span)
-        told = ordered(consolidate(Changes.concat([told, self._taken_back(span, told.table.schema)])))
-        self._told.add([told.table.column(key) for key in self._keys], told)
+        begun, ended = _told_anew(found, pa.table({**named, **found.columns}), span)
+        back = self._taken_back(span, begun.table.schema)
+        lasting = Changes.concat([begun.take(np.flatnonzero(ended.times == NEVER)), back])
+        self._told.add([lasting.table.column(key) for key in self._keys], lasting)
         self._told.settle(upto)
-        return told, _failing(found, pa.table(named), span)
+        told = Changes.concat([begun, ended.filter(ended.times < NEVER), back])
+        return ordered(consolidate(told)), _failing(found, pa.table(named), span)
 
     def _span(self, changes: Changes) -> Span:
         touched, keys = GroupIndex(len(self._keys)), [whole(changes.table.column(key)) for key in self._keys]
@@ -62,22 +64,22 @@ class Grouping:
         keys = touched.take(np.arange(count)) if count else keys
         return Span(changes, groups, keys, count, distinct(changes.times))
 
-    def _told_anew(self, found: Amounts, rows: pa.Table, span: Span) -> Changes:
-        """What is told of stretches that begin in the span, and taken back where they end in it as well."""
-        stretches = found.stretches
-        right = np.ones(len(stretches), bool) if found.failed is None else ~found.failed
-        new = np.flatnonzero(right & (stretches.firsts > 0))
-        gone = new[stretches.behinds[new] <= len(span.instants)]
-        places = np.concatenate((stretches.firsts[new], stretches.behinds[gone]))
-        weights = np.repeat(np.array([1, -1]), [len(new), len(gone)])
-        return Changes(take(rows, np.concatenate((new, gone))), span.times(places), weights)
-
     def _taken_back(self, span: Span, schema: pa.Schema) -> Changes:
         """What was told of the touched groups before, taken back when they change first."""
         held, of_groups = held_of(self._told, span, schema)
         first = np.full(span.count, NEVER)
         np.minimum.at(first, span.groups, span.changes.times)
-        return Changes(held.table, first[of_groups], -held.weights)
+        return consolidate(Changes(held.table, first[of_groups], -held.weights))
+
+
+def _told_anew(found: Amounts, rows: pa.Table, span: Span) -> tuple[Changes, Changes]:
+    """What is told of stretches that begin in the span; and that it ends, NEVER if not in the span."""
+    stretches = found.stretches
+    right = np.ones(len(stretches), bool) if found.failed is None else ~found.failed
+    new = np.flatnonzero(right & (stretches.firsts > 0))
+    table, ones = take(rows, new), np.ones(len(new), np.int64)
+    behinds = np.append(span.instants, NEVER)[stretches.behinds[new] - 1]
+    return Changes(table, span.times(stretches.firsts[new]), ones), Changes(table, behinds, -ones)
 
 
 def _failing(found: Amounts, keys: pa.Table, span: Span) -> Changes:

@@ -21,6 +21,7 @@ from weft.kernels.combine import Ints
 from weft.kernels.relations.tables import NEVER
 from weft.times import Duration, Instant
 
+PIECE = 1 << 22  # pairs that are made at a time, and those of one probing row
 _BITS = 62
 _SAMPLE = 1024
 _FAR = 1 << 61  # a life that is longer has met whatever is there later
@@ -128,18 +129,24 @@ class Run:
         begins = self.begins()
         return self.keys(), begins, self.ends_at(np.arange(len(self.codes)), begins), self.refs
 
-    def find(self, probe: Probe) -> Found | None:
-        """The pairs of rows with equal keys whose lives overlap; None: there is none."""
+    def find(self, probe: Probe) -> Iterator[Found]:
+        """The pairs of rows with equal keys whose lives overlap, a piece after the other."""
         first, behind = self._first(probe.since), self.scale.encode(probe.ends)
         some = np.flatnonzero(first < behind)
         keys = probe.keys[some] << self.scale.bits
         lo = np.searchsorted(self.codes, keys + first[some])
         counts = np.searchsorted(self.codes, keys + behind[some]) - lo
-        total = int(counts.sum())
-        if not total:
-            return None
+        met = np.flatnonzero(counts)
+        some, lo, counts = some[met], lo[met], counts[met]
+        pieces = (np.cumsum(counts) - counts) // PIECE
+        for piece in np.split(np.arange(len(some)), np.flatnonzero(np.diff(pieces)) + 1):
+            if len(piece):
+                yield self._expand(probe, some[piece], lo[piece], counts[piece])
+
+    def _expand(self, probe: Probe, some: Ints, lo: Ints, counts: Ints) -> Found:
+        """Some of the probing rows, each with so many rows from `lo` on."""
         which = np.repeat(some, counts)
-        at = np.arange(total) + np.repeat(lo - (np.cumsum(counts) - counts), counts)
+        at = np.arange(len(which)) + np.repeat(lo - (np.cumsum(counts) - counts), counts)
         begins = self.scale.decode(self.codes[at])
         ends = self.ends_at(at, begins)
         if self.ends is not None:
@@ -174,15 +181,17 @@ class Lot:
         self._runs[last:] = [Run.of(*(np.concatenate(columns) for columns in zip(*parts)))]
 
     def find(self, probe: Probe) -> Iterator[Found]:
-        yield from filter(None, (run.find(probe) for run in self._runs))
+        for run in self._runs:
+            yield from run.find(probe)
 
     def expire(self, before: Instant) -> None:
         """Forget rows with `end <= before`: at least once they are a quarter of a run."""
         runs = [run for run in self._runs if run.last_end > before]
         self._runs = [_without(run, before) if run.worn <= before else run for run in runs]
 
-    def keys_by_run(self) -> list[Ints]:
-        return [run.keys() for run in self._runs]
+    def rows_by_run(self) -> list[tuple[Ints, Ints, Ints, Ints]]:
+        """Keys, begins, ends and numbers of the rows of each run, the longest first."""
+        return [run.rows() for run in self._runs]
 
     def renumber(self, known: Ints) -> None:
         """Keys are from now on known by their places in `known`, which is ascending and has all of them."""

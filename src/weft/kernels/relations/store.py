@@ -11,7 +11,7 @@ some in vain. Fewer classes are fewer look-ups: which lengths are kept together 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 import pyarrow as pa
@@ -46,12 +46,20 @@ class RowStore:
     ) -> None:
         self._index = GroupIndex(key_count)
         self._null_safe = null_safe
+        self._shelf = Shelf(schema)
+        self._before = BEGINNING
+        self._lots: list[Lot] = []
+        self.regroup(classes)
+
+    def regroup(self, classes: Sequence[Sequence[Duration]]) -> None:
+        """From now on rows lie in these classes, also those that are held."""
         known = {NEVER: len(classes)} | {each: at for at, some in enumerate(classes) for each in some}
         self._lengths = np.array(sorted(known), np.int64)
         self._class_of = np.array([known[each] for each in sorted(known)], np.int64)
+        held = [rows for lot in self._lots for rows in lot.rows_by_run()]
         self._lots = [Lot() for _ in range(len(classes) + 2)]
-        self._shelf = Shelf(schema)
-        self._before = BEGINNING
+        for keys, begins, ends, refs in held:
+            self._sort_in(keys, begins, ends, refs)
 
     def __len__(self) -> int:
         """How many rows are held that have not ended."""
@@ -73,23 +81,34 @@ class RowStore:
         if not len(lives):
             return
         ids = self._index.add([whole(key) for key in keys], len(lives))
-        classes = self._classes(lives)
+        self._sort_in(ids, lives.begins, lives.ends, refs)
+
+    def _sort_in(self, keys: Ints, begins: Ints, ends: Ints, refs: Ints) -> None:
+        lengths = lengths_of(begins, ends)
+        places = np.searchsorted(self._lengths, lengths)
+        known = self._lengths[places] == lengths
+        classes = np.where(known, self._class_of[places], len(self._lots) - 1)
         for at in np.unique(classes):
             mine = np.flatnonzero(classes == at)
-            self._lots[at].add(ids[mine], lives.begins[mine], lives.ends[mine], refs[mine])
+            self._lots[at].add(keys[mine], begins[mine], ends[mine], refs[mine])
 
     def pairs(self, keys: Keys, begins: Ints, ends: Ints) -> Found:
         """The pairs of these rows with rows that have equal keys and live when they do, in no order."""
+        found = list(self.pieces(keys, begins, ends))
+        if len(found) == 1:
+            return found[0]
+        columns = ([getattr(each, name) for each in found] for name in ("rows", "refs", "begins", "ends"))
+        return Found(*(np.concatenate([NOTHING, *parts]) for parts in columns))
+
+    def pieces(self, keys: Keys, begins: Ints, ends: Ints) -> Iterator[Found]:
+        """The same, a piece after the other, for there may be very many where a key is frequent."""
         ids = self._index.lookup([whole(key) for key in keys], len(begins))
         rows = np.flatnonzero((ids >= 0) & (begins < ends))
         rows = rows[np.argsort(ids[rows])]
         since = np.maximum(begins[rows], self._before)  # some rows that have ended may still lie in a run
         probe = Probe(since, ids[rows], begins[rows], ends[rows], rows)
-        found = [each for lot in self._lots for each in lot.find(probe)] if len(rows) else []
-        if len(found) == 1:
-            return found[0]
-        columns = ([getattr(each, name) for each in found] for name in ("rows", "refs", "begins", "ends"))
-        return Found(*(np.concatenate([NOTHING, *parts]) for parts in columns))
+        for lot in self._lots if len(rows) else ():
+            yield from lot.find(probe)
 
     def take(self, refs: Ints, columns: Sequence[str] | None = None) -> pa.Table:
         """Columns of rows that are held; None: all."""
@@ -125,7 +144,7 @@ class RowStore:
             self._forget_keys()
 
     def _forget_keys(self) -> None:
-        in_use = [keys for lot in self._lots for keys in lot.keys_by_run()]
+        in_use = [keys for lot in self._lots for keys, *_ in lot.rows_by_run()]
         known = np.unique(np.concatenate([NOTHING, *in_use]))
         self._index.keep(known)
         for lot in self._lots:
@@ -138,11 +157,3 @@ class RowStore:
             if key.null_count and not self._null_safe:
                 wanted &= whole(key).is_valid().to_numpy(zero_copy_only=False)
         return wanted
-
-    def _classes(self, lives: Lives) -> Ints:
-        lengths = lengths_of(lives.begins, lives.ends)
-        places = np.searchsorted(self._lengths, lengths)
-        classes: Ints = np.where(
-            self._lengths[places] == lengths, self._class_of[places], len(self._lots) - 1
-        )
-        return classes
