@@ -14,6 +14,7 @@ from typing import assert_never
 
 from weft.errors import Bug
 from weft.lang.bodies import JoinKind, SetKind
+from weft.plan.lookups import lookup
 from weft.plan.relationpatterns import is_internal
 from weft.plan.relations import (
     AsOf,
@@ -114,13 +115,15 @@ def stayed(relation: Relation, instants: str | None, script: Script) -> tuple[st
 
 def has_lives(relation: Relation) -> bool:
     """Does each row have a life of its own, told by the rows it is made of?"""
+    if (found := lookup(relation)) is not None:
+        return has_lives(found.rows)
     match relation:
         case Rows() | Lasting():
             return True
         case Kept(source=source) | Made(source=source):
             return has_lives(source)
         case Paired(kind=JoinKind.INNER, left=left, right=right):
-            return all(has_lives(side) or is_looked_up(side) for side in (left, right))
+            return has_lives(left) and has_lives(right)
         case Merged(kind=SetKind.UNION, all=True, left=left, right=right):
             return has_lives(left) and has_lives(right)
         case _:

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 from typing import Any
 
+import pyarrow as pa
 import pytest
 
 from tests.unit.engine.tabled import (
@@ -53,6 +54,7 @@ class Live:
         self.plan = build(made_of)
         self.relations.adopt(self.plan, made_of, {})
         self.answers: dict[str, list[tuple[Any, ...]]] = {query.name: [] for query in made_of.queries}
+        self.found: dict[str, list[pa.Table]] = {query.name: [] for query in made_of.queries}
         self.greatest: int | None = None
 
     def revise(self, found: list[Entry]) -> None:
@@ -73,6 +75,7 @@ class Live:
         latest = BEGINNING if self.greatest is None else self.greatest * SECOND
         for name, found in self.relations.answer(reach, {"quotes": latest}).items():
             self.answers[name] += told(found)
+            self.found[name].append(found)
         self.relations.forget(reach)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from weft.engine.relations.changing import Checking, PairingChanges
+from weft.engine.relations.changing import Checking, PairingChanges, StayingChanges
 from weft.engine.relations.counting import Comparing
 from weft.engine.relations.deduplicating import Deduplicating
 from weft.engine.relations.evaluate import Finisher
@@ -47,6 +47,8 @@ def operator(
             return Keeping(relation, columns(relation), finisher)
         case Made(source=source):
             return Making(relation, columns(source), columns(relation), finisher)
+        case Lasting(source=source) if is_strict(source):
+            return StayingChanges(relation)
         case Lasting():
             return Staying(relation, columns(relation))
         case Merged(kind=SetKind.UNION, all=True):

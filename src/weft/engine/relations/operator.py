@@ -106,7 +106,7 @@ class Uniting(Stateless):
 
 
 class Staying(Stateless):
-    """The rows of a result, each for as long as its window says from when it begins."""
+    """The rows of a result that have lives, each for as long as its window says from when it begins."""
 
     def __init__(self, relation: Lasting, columns: Sequence[Column]) -> None:
         super().__init__(columns)
@@ -114,11 +114,8 @@ class Staying(Stateless):
 
     def advance(self, told: Sequence[Told], upto: Instant) -> Told:
         (rows,) = told
-        if isinstance(rows, Lives):
-            return Lives(rows.table, rows.begins, ends_of(rows.begins, self._range))
-        begun = rows.filter(rows.weights > 0)
-        begun = begun.take(np.repeat(np.arange(len(begun)), begun.weights))
-        return Lives(begun.table, begun.times, ends_of(begun.times, self._range))
+        assert isinstance(rows, Lives)
+        return Lives(rows.table, rows.begins, ends_of(rows.begins, self._range))
 
 
 def ends_of(begins: np.ndarray, range_: Duration | None) -> np.ndarray:
