@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from weft.lang.bodies import JoinKind
-from weft.plan.relations import Entries, Paired, Relation, Whether
+from weft.lang.bodies import Emission, JoinKind, SetKind
+from weft.plan.relations import Emitted, Entries, Kept, Made, Merged, Paired, Relation, Rows, Whether
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,3 +35,18 @@ def lookup(relation: Relation) -> Lookup | None:
             return Lookup(rows, entries)
         case _:
             return None
+
+
+def passes_on(relation: Relation) -> bool:
+    """Is every row told as it comes, and then of no more use? Its window only says how long it holds."""
+    if (found := lookup(relation)) is not None:
+        return passes_on(found.rows)
+    match relation:
+        case Rows():
+            return True
+        case Emitted(source=source, emission=Emission.LIVES) | Kept(source=source) | Made(source=source):
+            return passes_on(source)
+        case Merged(kind=SetKind.UNION, all=True, left=left, right=right):
+            return passes_on(left) and passes_on(right)
+        case _:
+            return False

@@ -164,11 +164,25 @@ def test_versions_go_when_no_row_can_see_them(tmp_path: Path, monkeypatch: pytes
         desk.refresh(("a", at))
         desk.ingest(("a", 0, at))
         desk.runtime.step()
-    assert len(log.versions()) <= 10  # of the window, 10 seconds, the delay, 3, and two snapshots
+    assert len(log.versions()) <= 5  # of the delay, 3 seconds, and two snapshots
     desk = desk.again()
     desk.ingest(("a", 0, 156), ("a", 0, 157), ("a", 0, 162))
     desk.runtime.step()
     assert seen(desk)[-5:] == [(156, 156), (156, 156), (157, 158), (158, 158), (162, 158)]
+
+
+def test_rows_without_a_window_that_look_up_a_table_are_not_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(runtime, "SNAPSHOT_EVERY", 1)
+    desk = Desk(tmp_path, program(q=made(Paired(JoinKind.LEFT, rows(range_=None), entries(), ON))))
+    for at in range(100, 160, 2):
+        desk.refresh(("a", at))
+        desk.ingest(("a", 0, at))
+        desk.runtime.step()
+    assert len(desk.runtime.logs["quotes"].records()) <= 5  # of the delay, 3 seconds, and two snapshots
+    assert len(desk.runtime.tables.logs["names"].versions()) <= 5
+    assert seen(desk.again()) == [(at, at) for at in range(100, 160, 2)]
 
 
 def test_a_query_added_later_sees_the_version_that_rows_to_come_see(tmp_path: Path) -> None:

@@ -17,6 +17,7 @@ from weft.engine.relations.evaluate import Finisher
 from weft.engine.relations.graph import Graph
 from weft.engine.windows import Reach
 from weft.lang.bodies import Emission
+from weft.plan.lookups import passes_on
 from weft.plan.nodes import Program, Stream
 from weft.plan.relations import Emitted
 from weft.plan.relationtree import reach_back, streams, tables
@@ -180,7 +181,7 @@ def _tells_early(woven: Woven) -> bool:
 
 def _looks_back_to(each: Woven, reach: Mapping[str, Reach]) -> Instant:
     """The time before which no row matters to a query any more; one of tables alone is as far as any."""
-    back = reach_back(each.relation)
+    back = 0 if passes_on(each.relation) else reach_back(each.relation)
     own = [reach[name].watermark if name in reach else BEGINNING for name in streams(each.relation)]
     complete = min(own or [max((at.watermark for at in reach.values()), default=BEGINNING)])
     return BEGINNING if back is None or complete == BEGINNING else complete - back
