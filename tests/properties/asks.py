@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from weft.lang.bodies import Emission, JoinKind, SetKind
 from weft.lang.parse import parse_expression
@@ -30,7 +30,7 @@ from weft.plan.relations import (
     Rows,
     Whether,
 )
-from weft.plan.relationtree import columns, walk
+from weft.plan.relationtree import below, columns, rewrite_up
 from weft.plan.types import infer
 
 SECOND = 1_000_000
@@ -127,7 +127,15 @@ def text(asked: Asked) -> str:
 def related(asked: Asked, program: Program) -> Emitted:
     """The query as the relation that it means."""
     source = _relation(asked.body, program)
-    return Emitted(source, Emission.RSTREAM if slide_of(asked.body) else asked.emission)
+    if slide_of(asked.body) is None:
+        return Emitted(source, asked.emission)
+    range_ = longest(source)
+    return Emitted(rewrite_up(source, lambda node: _lengthened(node, range_)), Emission.RSTREAM)
+
+
+def _lengthened(node: Relation, range_: int) -> Relation:
+    """All windows of an answer are as long as the longest, so that two sides have the same."""
+    return replace(node, range=range_) if isinstance(node, AsOf) else node
 
 
 def slide_of(body: Body) -> int | None:
@@ -227,9 +235,12 @@ def _shown(body: Pick, made: Relation) -> Relation:
 
 
 def longest(relation: Relation) -> int:
-    """The longest window of the relation."""
-    windows = [node for node in walk(relation) if isinstance(node, Rows | Lasting)]
-    return max((node.range or 0) for node in windows)
+    """The longest window of the relation; what is below a window over a result does not count."""
+    match relation:
+        case Rows(range=range_) | Lasting(range=range_):
+            return range_ or 0
+        case _:
+            return max((longest(each) for each in below(relation)), default=0)
 
 
 def _source(source: From, number: int, program: Program) -> Relation:

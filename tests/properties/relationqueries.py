@@ -34,8 +34,8 @@ class Sizes:
 
 def query(rng: Random, at: Pace, streams: Sequence[str], sizes: Sizes) -> Asked:
     """One query, and what is to be told of it."""
-    maker = _Maker(rng, at, streams, sizes)
     slide = at.unit * rng.choice([1, 2, 3, 5]) if rng.random() < sizes.slide else None
+    maker = _Maker(rng, at, streams, sizes, slide is not None)
     body = maker.body(slide)
     plain = isinstance(body, Pick) and not body.distinct and slide_of(body) is None
     emission = rng.choice([Emission.LIVES] * 3 + [Emission.ISTREAM, Emission.DSTREAM])
@@ -48,6 +48,7 @@ class _Maker:
     at: Pace
     streams: Sequence[str]
     sizes: Sizes
+    slides: bool  # then all windows have a length, those over subqueries too
 
     def body(self, slide: int | None) -> Body:
         if not self.maybe(self.sizes.set_operation):
@@ -86,11 +87,11 @@ class _Maker:
             return self.over(), [(f"x{number}.{name}", type) for name, type in STREAM]
         types = [self.rng.choice(["string", "int"]) for _ in range(2)]
         body = self.pick(None, types, (1, 1, 2), inner=True)
-        range_ = self.range() if self.maybe(0.4) else None
+        range_ = self.range() if self.slides or self.maybe(0.4) else None
         return Sub(body, range_), [(f"x{number}.c{i}", type) for i, type in enumerate(types)]
 
     def over(self) -> Over:
-        unbounded = self.maybe(self.sizes.unbounded)
+        unbounded = not self.slides and self.maybe(self.sizes.unbounded)
         return Over(self.rng.choice(self.streams), None if unbounded else self.range())
 
     def range(self) -> int:
@@ -143,7 +144,8 @@ class _Maker:
         functions = [
             self.rng.choice(_CALLS if numbers else _CALLS[:1]) for _ in range(self.rng.choice([1, 2]))
         ]
-        calls = tuple((name, "" if name == "count_star" else self.rng.choice(numbers)) for name in functions)
+        args = ["" if name == "count_star" else self.rng.choice(numbers) for name in functions]
+        calls = tuple(dict.fromkeys(zip(functions, args)))  # equal ones are one in the plan
         having = f"c{len(keys)} > 0" if self.maybe(0.2) else None
         return replace(pick, keys=keys, calls=calls, having=having)
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
+from pathlib import Path
 from random import Random
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import pyarrow.compute as pc
@@ -20,13 +22,15 @@ from tests.sql.oracles import DuckOracle
 from weft.lang.bodies import Emission
 from weft.lang.parse import parse_program
 from weft.lang.printer import print_statement
-from weft.lang.statements import CreateRelation
-from weft.plan.nodes import Query, Related
+from weft.optimize.pipeline import optimize
+from weft.plan.nodes import Related
 from weft.plan.relationpatterns import Pattern, relation_pattern
 from weft.plan.relations import Emitted
 from weft.reference import relation_sql
 from weft.reference.bags import slides_of
+from weft.testing.cases import read_cases
 from weft.testing.compare import difference
+from weft.testing.harness import bound, check
 from weft.testing.lives import alive, relation_difference
 from weft.testing.values import micros, rows_of
 
@@ -171,8 +175,7 @@ def cut_off(made: Scenario, after: int | None, upto: int | None) -> DuckTruth:
 @settings(QUICK, max_examples=6)
 def test_the_oracle_tells_all_in_the_end_and_takes_nothing_back(made: Scenario) -> None:
     oracle, known = DuckOracle(), truth(made)
-    oracle.start("".join(f"{one};\n" for one in made.declarations))
-    oracle.program = replace(oracle.program, queries=queries_of(made))
+    oracle.start(made.text)
     relations = {name: one for name, one in made.relations.items() if one.emission is not Emission.LIVES}
     told: dict[str, Counter[Row]] = {name: Counter() for name in relations}
     for stream, rows in made.feeds:
@@ -185,19 +188,40 @@ def test_the_oracle_tells_all_in_the_end_and_takes_nothing_back(made: Scenario) 
         assert not relation_difference(relation, known.told(relation), rows_of(oracle.results(name)))
 
 
-def queries_of(made: Scenario) -> tuple[Query, ...]:
-    said = {one.name: one for one in parse_program(made.text) if isinstance(one, CreateRelation)}
-    return tuple(
-        Query(name, Related(relation), None, False, False, None, said[name])
-        for name, relation in made.relations.items()
-    )
-
-
 @given(scenarios(most_queries=10, most_rows=0))
 @settings(QUICK, max_examples=40)
 def test_what_is_asked_can_be_read_and_printed(made: Scenario) -> None:
     for statement in parse_program(made.text):
         assert parse_program(print_statement(statement)) == (statement,)
+
+
+@given(scenarios(most_queries=10, most_rows=0))
+@settings(QUICK, max_examples=40)
+def test_what_is_asked_is_bound_to_the_relation_it_means(made: Scenario) -> None:
+    relations = made.relations
+    for query in bound(made.text).queries:
+        assert query.plan == Related(relations[query.name]), query.statement
+
+
+@given(scenarios(most_queries=3))
+@settings(QUICK, max_examples=6)
+def test_optimised_is_plain(made: Scenario) -> None:
+    known = truth(made)
+    for query in map(optimize, bound(made.text).queries):
+        assert isinstance(query.plan, Related)
+        assert isinstance(query.plan.relation, Emitted)
+        relation = made.relations[query.name]
+        assert not relation_difference(relation, known.told(relation), known.told(query.plan.relation))
+
+
+@given(scenarios(most_queries=2))
+@settings(QUICK, max_examples=4)
+def test_a_failure_can_be_kept_as_a_case(made: Scenario) -> None:
+    with TemporaryDirectory() as directory:
+        path = Path(directory) / "found.test"
+        path.write_text(as_case(made))
+        (case,) = read_cases(path)
+    check(case, DuckOracle())
 
 
 @pytest.mark.spark

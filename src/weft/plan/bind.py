@@ -25,7 +25,7 @@ from weft.lang.statements import (
 from weft.plan.bind_query import Known, bind_query
 from weft.plan.bind_relation import as_body, bind_relation, check_view
 from weft.plan.bind_stream import bind_stream
-from weft.plan.catalog import Catalog, Silent
+from weft.plan.declared import Declared, Silent
 from weft.plan.nodes import Column, Program, Query, Stream, Table
 from weft.plan.problems import Problems
 from weft.plan.reads import names_read
@@ -101,8 +101,8 @@ class _Bound:
     told: Told
     known: dict[str, Known]
 
-    def catalog(self) -> Catalog:
-        return Catalog(self.streams, self.tables, self.views, self.unseen, self.told)
+    def declared(self) -> Declared:
+        return Declared(self.streams, self.tables, self.views, self.unseen, self.told)
 
     def check_new(self, kind: str, name: str, place: Place | None) -> None:
         """Raise where the name is taken."""
@@ -159,12 +159,12 @@ def _bind_created(statement: CreateQuery | CreateRelation, bound: _Bound) -> Que
     try:
         match statement:
             case CreateRelation(body=body):
-                return bind_relation(statement, body, bound.catalog())
+                return bind_relation(statement, body, bound.declared())
             case CreateQuery(select=select):
                 name = select.source.stream.lower()
                 if name in bound.tables or name in bound.views:
                     _refuse_empty(statement)
-                    return bind_relation(statement, as_body(select), bound.catalog())
+                    return bind_relation(statement, as_body(select), bound.declared())
                 stream = _stream_of(statement, bound.streams, bound.unseen)
                 known = bound.known.get(name)
                 return (
@@ -184,7 +184,7 @@ def _refuse_empty(statement: CreateQuery) -> None:
 
 def _bind_view(statement: CreateView, bound: _Bound) -> CreateView | None:
     try:
-        check_view(statement, bound.catalog())
+        check_view(statement, bound.declared())
     except Silent:
         return None
     return statement

@@ -86,7 +86,7 @@ class Absence:
 
     def _apart(self, exists: Exists, names: Names, first: int) -> _Other:
         """A query that does not speak of the rows around it."""
-        found = self.bind_body(exists.body, Around(self.around.catalog, held=True))
+        found = self.bind_body(exists.body, Around(self.around.declared, held=True))
         made = columns(found)
         items = tuple(Named(source_name(first, one.name), expr(column(one.name)), one.type) for one in made)
         own = replace(named(first, made, ""), outer=names)

@@ -12,7 +12,7 @@ from weft.errors import Place, QueryError
 from weft.lang.bodies import Body, From, FromBody, FromJoin, FromName, JoinKind, Span
 from weft.lang.expressions import expr
 from weft.lang.statements import CreateView, Expr
-from weft.plan.catalog import Catalog
+from weft.plan.declared import Declared
 from weft.plan.nodes import Column, Named, Stream, Table
 from weft.plan.relationrules import check_join, check_lasting
 from weft.plan.relations import Entries, Lasting, Made, Paired, Relation, Rows, Whether
@@ -33,7 +33,7 @@ class Around:
     a stream needs a window. `first` is the number of its first source, `outer` the names it may speak of.
     """
 
-    catalog: Catalog
+    declared: Declared
     slide: Slide | None = None
     held: bool = False
     first: int = 0
@@ -69,7 +69,7 @@ class Sources:
         return self.count - 1
 
     def _name(self, source: FromName, held: bool) -> tuple[Relation, Names]:
-        found = self.around.catalog.find(source)
+        found = self.around.declared.find(source)
         if source.nonretroactive is not None and not isinstance(found, Table):
             word = "NONRETROACTIVE" if source.nonretroactive else "RETROACTIVE"
             raise QueryError(
@@ -111,10 +111,10 @@ class Sources:
         self, body: Body, span: Span | None, qualifier: str, place: Place | None, held: bool
     ) -> tuple[Relation, Names]:
         """A query as a source; with a window behind it, it is answered by itself."""
-        catalog, number = self.around.catalog, self._number()
-        slide = slide_of(body, catalog.views) if span is not None else None
+        declared, number = self.around.declared, self._number()
+        slide = slide_of(body, declared.views) if span is not None else None
         kept = (held or self.around.held) if span is None else False
-        found = self.bind_body(body, Around(catalog, slide, kept))
+        found = self.bind_body(body, Around(declared, slide, kept))
         names = columns(found)
         items = tuple(Named(source_name(number, one.name), expr(column(one.name)), one.type) for one in names)
         if span is not None:
@@ -139,7 +139,7 @@ class Sources:
 
     def _is_looked_up(self, source: From) -> bool:
         """Is it a table in which rows look up what they need as they come, so that they are not kept?"""
-        found = self.around.catalog.find(source) if isinstance(source, FromName) else None
+        found = self.around.declared.find(source) if isinstance(source, FromName) else None
         return isinstance(found, Table) and not _retroactive(found, source)
 
     def _on(

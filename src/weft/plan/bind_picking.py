@@ -23,7 +23,7 @@ from weft.plan.problems import Problems
 from weft.plan.relationgroups import Grouper
 from weft.plan.relations import AsOf, Distinct, Kept, Leading, Made, Relation
 from weft.plan.relationtree import columns
-from weft.plan.rows import refuse_aggregates
+from weft.plan.rows import refuse_aggregates, refuse_window_columns
 from weft.plan.scope import WINDOW_COLUMNS, Scope, column, names_in
 from weft.plan.sources import Names, resolve_names, star
 
@@ -64,7 +64,7 @@ class _Picker:
         return bool(body.group_by) or any(is_aggregate(node) for one in sources for node in one.tree.walk())
 
     def _rows(self, relation: Relation) -> RelationRows:
-        return RelationRows(Scope("", columns(relation), ""), self.around.catalog.told, relation)
+        return RelationRows(Scope("", columns(relation), ""), self.around.declared.told, relation)
 
     def _check(self, condition: Expr, relation: Relation, names: Names, clause: str) -> None:
         """Raise unless it is a condition over the relation."""
@@ -75,7 +75,10 @@ class _Picker:
         body = self.body
         if body.where is not None:
             self._refuse_aliases(body.where, names)
-            where = resolve_names(body.where, names)
+            where = resolve_names(body.where, replace(names, windowed=self.around.slide is not None))
+            refuse_window_columns(
+                where, "WHERE", help="put it into HAVING, or use the event time of the rows"
+            )
             refuse_aggregates(
                 where, "misplaced-aggregate", "WHERE is about single rows and cannot hold an aggregate",
                 help="put conditions on aggregates in HAVING",
@@ -176,7 +179,7 @@ class _Picker:
         items = self._items(names, problems)
         problems.raise_any()
         grouper = Grouper(body, names, items, self._rows(relation))
-        above, named = grouper.bind(relation, self.around.catalog.told)
+        above, named = grouper.bind(relation, self.around.declared.told)
         return self._made(above, named, items)
 
     def _made(self, relation: Relation, named: Sequence[Named], items: Sequence[Meant]) -> Relation:

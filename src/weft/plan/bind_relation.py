@@ -13,8 +13,8 @@ from weft.lang.expressions import expr
 from weft.lang.statements import CreateQuery, CreateRelation, CreateView, Expr, Select
 from weft.plan.bind_from import Around
 from weft.plan.bind_picking import bind_picking, check_comparable
-from weft.plan.catalog import Catalog
 from weft.plan.coercion import wider
+from weft.plan.declared import Declared
 from weft.plan.nodes import Column, Named, Query, Related
 from weft.plan.relationrules import check_internal, check_tables, depends_on_others
 from weft.plan.relations import Emitted, Lasting, Made, Merged, Relation
@@ -23,10 +23,10 @@ from weft.plan.scope import column
 from weft.plan.slides import Slide, slide_of
 
 
-def bind_relation(statement: CreateRelation | CreateQuery, body: Body, catalog: Catalog) -> Query:
+def bind_relation(statement: CreateRelation | CreateQuery, body: Body, declared: Declared) -> Query:
     """The query that tells of the relation that `body` is; raises all that is wrong with it."""
-    slide = slide_of(body, catalog.views)
-    relation = bind_body(body, Around(catalog, slide))
+    slide = slide_of(body, declared.views)
+    relation = bind_body(body, Around(declared, slide))
     check_internal(relation)
     check_tables(relation)
     output = body.output if isinstance(body, Picking) else None
@@ -38,9 +38,9 @@ def bind_relation(statement: CreateRelation | CreateQuery, body: Body, catalog: 
     )  # fmt: skip
 
 
-def check_view(view: CreateView, catalog: Catalog) -> None:
+def check_view(view: CreateView, declared: Declared) -> None:
     """Raise what is wrong with a view, whoever reads it."""
-    bind_body(view.body, Around(catalog, slide_of(view.body, catalog.views)))
+    bind_body(view.body, Around(declared, slide_of(view.body, declared.views)))
 
 
 def as_body(select: Select) -> Picking:

@@ -16,42 +16,48 @@ Views = Mapping[str, CreateView | None]
 
 @dataclass(frozen=True, slots=True)
 class Slide:
-    """Answers as of each `e = offset (mod every)`; `range` is the longest of the windows."""
+    """Answers as of each `e = offset (mod every)`; `range` is that of the longest window, 0 if none ends."""
 
     every: Duration
     offset: Duration
     range: Duration
 
 
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """A window of a query; those of subqueries need not say SLIDE: the query around them does."""
+
+    span: Span
+    inner: bool
+
+
 def slide_of(body: Body, views: Views) -> Slide | None:
     """The slide of the windows of a query; raises where they do not agree."""
-    spans = list(_spans(body, views))
-    sliding = [span for span in spans if span.slide is not None]
+    windows = list(_windows(body, views, False))
+    sliding = [one.span for one in windows if one.span.slide is not None]
     if not sliding:
-        _refuse_offset(spans)
+        _refuse_offset([one.span for one in windows])
         return None
     first = sliding[0]
-    for span in spans:
-        if span.slide is None:
-            raise QueryError(
-                "different-slides", "this window has no SLIDE, but another of the query has", at=span.place,
-                help="write the same SLIDE in all windows, or in none",
-            )  # fmt: skip
-        if (span.slide, span.offset) != (first.slide, first.offset):
-            raise QueryError(
-                "different-slides", "this window slides otherwise than another of the query", at=span.place,
-                because="as of when would it be answered?",
-                help="write the same SLIDE and OFFSET in all windows",
-            )  # fmt: skip
-    lengths = [span.range for span in spans if span.range is not None]
-    if not lengths:
-        raise QueryError(
-            "bad-window", "SLIDE needs a window that has a length", at=first.place,
-            because="when would the answer's windows begin?",
-            help="write for instance [RANGE 1 DAY SLIDE 1 MINUTE]",
-        )  # fmt: skip
+    for one in windows:
+        _check_agrees(one, first)
     assert first.slide is not None
-    return Slide(first.slide, first.offset, max(lengths))
+    return Slide(first.slide, first.offset, max(one.span.range or 0 for one in windows))
+
+
+def _check_agrees(one: _Found, first: Span) -> None:
+    span = one.span
+    if span.slide is None and not one.inner:
+        raise QueryError(
+            "different-slides", "this window has no SLIDE, but another of the query has", at=span.place,
+            help="write the same SLIDE in all windows, or in none",
+        )  # fmt: skip
+    if span.slide is not None and (span.slide, span.offset) != (first.slide, first.offset):
+        raise QueryError(
+            "different-slides", "this window slides otherwise than another of the query", at=span.place,
+            because="as of when would it be answered?",
+            help="write the same SLIDE and OFFSET in all windows",
+        )  # fmt: skip
 
 
 def _refuse_offset(spans: list[Span]) -> None:
@@ -64,32 +70,32 @@ def _refuse_offset(spans: list[Span]) -> None:
             )  # fmt: skip
 
 
-def _spans(body: Body, views: Views) -> Iterator[Span]:
+def _windows(body: Body, views: Views, inner: bool) -> Iterator[_Found]:
     match body:
         case Combining(left=left, right=right):
-            yield from _spans(left, views)
-            yield from _spans(right, views)
+            yield from _windows(left, views, inner)
+            yield from _windows(right, views, inner)
         case Picking(source=source, exists=exists):
-            yield from _spans_from(source, views)
+            yield from _windows_from(source, views, inner)
             for one in exists:
-                yield from _spans(one.body, views)
+                yield from _windows(one.body, views, True)
         case _:
             assert_never(body)
 
 
-def _spans_from(source: From, views: Views) -> Iterator[Span]:
+def _windows_from(source: From, views: Views, inner: bool) -> Iterator[_Found]:
     """The windows of the query itself: a subquery or view with a window behind it is answered by itself."""
     match source:
         case FromName(span=Span() as span) | FromBody(span=Span() as span):
-            yield span
+            yield _Found(span, inner)
         case FromName(name=name):
             view = views.get(name.lower())
             if view is not None:
-                yield from _spans(view.body, views)
+                yield from _windows(view.body, views, True)
         case FromBody(body=body):
-            yield from _spans(body, views)
+            yield from _windows(body, views, True)
         case FromJoin(left=left, right=right):
-            yield from _spans_from(left, views)
-            yield from _spans_from(right, views)
+            yield from _windows_from(left, views, inner)
+            yield from _windows_from(right, views, inner)
         case _:
             assert_never(source)

@@ -16,7 +16,7 @@ class Silent(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Catalog:
+class Declared:
     """By lower-case name; None for what is wrong in itself and has been reported.
 
     `unseen` are names that statements which cannot be read may have declared.
