@@ -61,8 +61,13 @@ if TYPE_CHECKING:
     from weft.spark.running import Running
     from weft.verify import Verification
 
+Declaration = CreateStream | CreateQuery | CreateRelation | CreateView | CreateTable
 
-Declaration = CreateStream | CreateQuery | CreateRelation | CreateTable | CreateView
+_DROPPED: dict[type[DropQuery | DropView | DropTable], tuple[type[Declaration], ...]] = {
+    DropQuery: (CreateQuery, CreateRelation),
+    DropView: (CreateView,),
+    DropTable: (CreateTable,),
+}
 
 
 class Session:
@@ -114,9 +119,9 @@ class Session:
         declared = list(self._statements)
         for statement in statements:
             match statement:
-                case DropQuery() | DropTable() | DropView():
+                case DropQuery() | DropView() | DropTable():
                     declared = _without(declared, statement)
-                case CreateStream() | CreateQuery() | CreateRelation() | CreateTable() | CreateView():
+                case CreateStream() | CreateQuery() | CreateRelation() | CreateView() | CreateTable():
                     declared.append(statement)
                 case _:
                     pass
@@ -344,7 +349,10 @@ def _checked_trigger(text: str) -> str:
     return found
 
 
-def _without(declared: list[Declaration], dropped: DropQuery | DropTable | DropView) -> list[Declaration]:
-    """No two of one name can be dropped, but a stream may have it."""
-    name = dropped.name.lower()
-    return [one for one in declared if isinstance(one, CreateStream) or one.name.lower() != name]
+def _without(declared: list[Declaration], dropped: DropQuery | DropView | DropTable) -> list[Declaration]:
+    kinds = _DROPPED[type(dropped)]
+    return [
+        statement
+        for statement in declared
+        if not (isinstance(statement, kinds) and statement.name.lower() == dropped.name.lower())
+    ]

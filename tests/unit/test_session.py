@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from weft.errors import RunError
+from weft.errors import RunError, WeftError
 from weft.session import Session
 from weft.times import trigger
 
@@ -40,3 +40,15 @@ def test_a_trigger_that_is_none_is_refused_before_anything_starts(tmp_path: Path
 def test_a_placement_that_is_none_is_refused(placement: str, buckets: int | None, wanted: str) -> None:
     with pytest.raises(RunError, match=wanted):
         Session(placement=placement, buckets=buckets)
+
+
+def test_tables_views_and_queries_over_them_are_kept_until_they_are_dropped() -> None:
+    session = Session()
+    session.sql(PROGRAM + "CREATE TABLE n (x INT, name STRING) FROM csv OPTIONS ('path' = 'in');")
+    session.sql("CREATE VIEW v AS SELECT x FROM t [RANGE 1 MINUTE] WHERE x > 1;")
+    session.sql("CREATE QUERY named AS SELECT name FROM v JOIN n USING (x);")
+    with pytest.raises(WeftError, match="query `named` reads view `v`"):
+        session.sql("DROP VIEW v")
+    session.sql("DROP QUERY named; DROP VIEW v; DROP TABLE n")
+    assert [query.name for query in session.program.queries] == ["q"]
+    assert (session.program.tables, session.program.views) == ((), ())

@@ -168,6 +168,11 @@ def _division(operation: Operation, result: str | None) -> Callable[[exp.Expr, M
     return make
 
 
+def _same(tree: exp.Expr, types: Mapping[str, str]) -> Node:
+    left, right, _ = _operands(tree, types)
+    return Node("boolean", lambda c, n: logic.same(left(c, n), right(c, n)))
+
+
 def _comparison(compare: logic.Comparison) -> Callable[[exp.Expr, Mapping[str, str]], Node]:
     def make(tree: exp.Expr, types: Mapping[str, str]) -> Node:
         if _is_text(tree.this, types) and _is_string(tree.expression):
@@ -436,6 +441,7 @@ _MAKERS: dict[type[Any], Callable[[exp.Expr, Mapping[str, str]], Node]] = {
     exp.IntDiv: _division(arithmetic.whole_quotient, "bigint"),
     exp.EQ: _comparison(logic.equal),
     exp.NEQ: _comparison(logic.unequal),
+    exp.NullSafeEQ: _same,
     exp.LT: _comparison(logic.less),
     exp.LTE: _comparison(logic.at_most),
     exp.GT: _comparison(logic.more),

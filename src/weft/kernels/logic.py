@@ -49,6 +49,13 @@ def compared(comparison: Comparison, left: Value, right: Value, type_: str) -> V
     return Value(data, either(left.null, right.null), fails)
 
 
+def same(left: Value, right: Value) -> Value:
+    """`<=>`: null is the same as null, and as nothing else."""
+    one, other = left.valid(), right.valid()
+    data = np.where(one & other, equal(left.data, right.data).astype(bool), one == other)
+    return Value(data, None, either(left.fails, right.fails))
+
+
 def conjunction(left: Value, right: Value) -> Value:
     """AND: false wherever a side is; the right side is not looked at where the left is false."""
     no_left, no_right = ~left.data & left.valid(), ~right.data & right.valid()

@@ -58,3 +58,32 @@ def test_what_spark_refuses_and_what_we_refuse_is_told_together(spark: SparkSess
     with pytest.raises(Errors) as caught:
         analyze(spark, bind_program(statements))
     assert [error.code for error in caught.value.errors] == ["not-boolean", "wrong-type", "spark-refuses"]
+
+
+def test_expressions_of_relations_are_typed_over_rows_of_one_stream(spark: SparkSession) -> None:
+    statements = parse_program(
+        f"""{STREAMS}
+        CREATE TABLE names (tag STRING, name STRING) FROM csv;
+        CREATE VIEW second AS SELECT element_at(tags, 2) AS tag FROM a [RANGE 1 MINUTE];
+        CREATE QUERY q AS SELECT x.tag, MAX(element_at(y.tags, 1)) AS m
+          FROM a [RANGE 1 MINUTE] x JOIN b [RANGE 1 MINUTE] y ON x.ts = y.ts JOIN second s ON s.tag = x.tag
+          GROUP BY x.tag;
+        CREATE QUERY r AS SELECT tag, name FROM second JOIN names USING (tag)"""
+    )
+    types = analyze(spark, bind_program(statements))
+    typed = bind_program(statements, types)
+    assert not open_expressions(typed, types)
+    found = {query.name: [column.type for column in schema(query.plan)][2:] for query in typed.queries}
+    assert found == {"q": ["string", "int"], "r": ["string", "string"]}
+
+
+def test_what_spark_refuses_in_a_relation_is_told_where_it_stands(spark: SparkSession) -> None:
+    text = (
+        "CREATE QUERY q AS SELECT date_trunc(x.tags, x.ts) AS d"
+        " FROM a [RANGE 1 MINUTE] x, b [RANGE 1 MINUTE] y"
+    )
+    with pytest.raises(Errors) as raised:
+        analyze(spark, bind_program(parse_program(STREAMS + text)))
+    (error,) = raised.value.errors
+    assert error.at is not None
+    assert (error.code, error.at.line, error.at.column) == ("spark-refuses", 5, 26)

@@ -27,6 +27,7 @@ class Deduplicating(Stateless):
         self._longest = Longest(len(self.columns))
         self._ahead = Lives.empty(schema_of(self.columns))  # rows that begin later
         self._since = BEGINNING
+        self._known = BEGINNING  # rows that began before are part of what was saved
 
     @property
     def rows(self) -> int:  # type: ignore[override]
@@ -39,6 +40,8 @@ class Deduplicating(Stateless):
     def advance(self, told: Sequence[Told], upto: Instant) -> Told:
         (rows,) = told
         assert isinstance(rows, Lives)
+        if self._known > BEGINNING:
+            rows = rows.filter(rows.begins >= self._known)
         waiting = Lives.concat([self._ahead, rows])
         if upto == BEGINNING:
             self._ahead = waiting
@@ -54,4 +57,6 @@ class Deduplicating(Stateless):
 
     def restore(self, saved: pa.Table, since: Instant) -> None:
         """Go on from what was saved when all before `since` had been told."""
-        self._longest, self._since = Longest.restored(saved), since
+        self._since = self._known = since
+        if saved.num_rows:  # the columns of nothing have no types
+            self._longest = Longest.restored(saved)

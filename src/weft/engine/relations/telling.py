@@ -28,7 +28,7 @@ class Telling:
         self._windowed = is_windowed(relation.source)
         self._slide = next((node.slide for node in walk(relation) if isinstance(node, AsOf)), None)
         self._internal = is_internal(relation.source)
-        self._schema = schema_of(self.columns)
+        self.schema = schema_of(self.columns)
         self._below = schema_of(columns(relation.source))
         apart = self._windowed and relation.emission is not Emission.RSTREAM
         told = self._without_window(self._below) if apart else self._below
@@ -96,7 +96,7 @@ class Telling:
         return pa.schema(list(schema)[len(WINDOW) :])
 
     def _table(self, first: Sequence[pa.Array], rest: pa.Table) -> pa.Table:
-        return pa.table([*first, *rest.columns], schema=self._schema)
+        return pa.table([*first, *rest.columns], schema=self.schema)
 
 
 def _each(changes: Changes, sign: int) -> Changes:

@@ -1,0 +1,80 @@
+"""Random queries over several streams, carried out: what the reference says, however they are run."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+from random import Random
+
+import pyarrow as pa
+import pytest
+
+from tests.properties.relations import Scenario, as_case, disagreements, scenario
+from tests.unit.engine.relations.loom import Loom, fed
+from weft.engine.relations import joining
+from weft.testing.values import rows_of
+
+SEEDS = range(40)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_what_is_told_is_what_the_reference_says(seed: int) -> None:
+    made = scenario(Random(seed), 4, 30, f"found by seed {seed}")
+    wrong = disagreements(made, fed(made).results())
+    assert not wrong, as_case(made.only(*wrong)) + "\n".join(wrong.values())
+
+
+@pytest.mark.parametrize("seed", SEEDS[:10])
+def test_joins_change_their_order_and_nothing_else(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(joining, "EVERY", 1)
+    monkeypatch.setattr(joining, "GAIN", 2.0)
+    made = scenario(Random(900 + seed), 4, 30, f"found by seed {900 + seed}, orders that change")
+    wrong = disagreements(made, fed(made).results())
+    assert not wrong, as_case(made.only(*wrong)) + "\n".join(wrong.values())
+
+
+@pytest.mark.parametrize("seed", SEEDS[:10])
+def test_shared_as_alone(seed: int) -> None:
+    made = scenario(Random(1000 + seed), 5, 40)
+    together = fed(made).results()
+    for name, _ in made.queries:
+        alone = fed(made.only(name)).results()[name]
+        assert Counter(map(repr, rows_of(together[name]))) == Counter(map(repr, rows_of(alone)))
+
+
+@pytest.mark.parametrize("seed", SEEDS[:10])
+def test_however_the_rows_are_cut_into_batches(seed: int) -> None:
+    made = scenario(Random(2000 + seed), 4, 40)
+    streams = dict.fromkeys(stream for stream, _ in made.feeds)
+    whole = [(name, pa.concat_tables([rows for of, rows in made.feeds if of == name])) for name in streams]
+    once = replace(made, feeds=tuple(whole))
+    wrong = disagreements(once, fed(once).results())
+    assert not wrong, as_case(once.only(*wrong)) + "\n".join(wrong.values())
+
+
+@pytest.mark.parametrize("seed", SEEDS[:20])
+def test_rows_read_again_after_a_stop_tell_nothing_twice(seed: int) -> None:
+    rng = Random(3000 + seed)
+    made = scenario(rng, 4, 40, f"found by seed {3000 + seed}, stopped")
+    loom = Loom.of(made)
+    stop = rng.randrange(len(made.feeds) + 1)
+    for stream, rows in made.feeds[:stop]:
+        loom.feed(stream, rows)
+    loom = _resumed(loom, made, stop)
+    for stream, rows in made.feeds[stop:]:
+        loom.feed(stream, rows)
+    loom.drain()
+    wrong = disagreements(made, loom.results())
+    assert not wrong, as_case(made.only(*wrong)) + "\n".join(wrong.values())
+
+
+def _resumed(before: Loom, made: Scenario, stop: int) -> Loom:
+    """Another one, brought to where this one was as after a restart from a snapshot."""
+    saved = before.relations.save()
+    after = Loom.of(made)
+    after.relations.restore(saved.get, before.reach)
+    for stream, rows in made.feeds[:stop]:
+        after.take_in(stream, rows)
+    after.step()
+    after.told = before.told
+    return after
