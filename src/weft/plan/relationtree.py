@@ -122,6 +122,16 @@ def tables(relation: Relation) -> tuple[str, ...]:
     return tuple(dict.fromkeys(node.table for node in walk(relation) if isinstance(node, Entries)))
 
 
+def last_end(relation: Relation) -> Duration:
+    """How long after the last row something may still end; what lives for ever does not."""
+    longest = max((last_end(each) for each in below(relation)), default=0)
+    match relation:
+        case Rows(range=range_) | Lasting(range=range_):
+            return longest + (range_ or 0)
+        case _:
+            return longest
+
+
 def reach_back(relation: Relation) -> Duration | None:
     """How long before `t` a row may lie that what is there as of `t` depends on; None: without bound."""
     longest: Duration = 0

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from weft.engine.relations.changing import Checking, PairingChanges, StayingChanges
+from weft.engine.relations.changing import Checking, PairingChanges
 from weft.engine.relations.counting import Comparing
 from weft.engine.relations.deduplicating import Deduplicating
 from weft.engine.relations.evaluate import Finisher
 from weft.engine.relations.grouping import GroupingAlways, GroupingAsOf
 from weft.engine.relations.leading import Choosing
 from weft.engine.relations.looking import Looking
-from weft.engine.relations.operator import Keeping, Making, Operator, Staying, Uniting
+from weft.engine.relations.operator import Keeping, Making, Operator, Uniting
 from weft.engine.relations.pairing import PairingLives
 from weft.engine.relations.reading import Reading
+from weft.engine.relations.staying import Staying
 from weft.errors import Bug
 from weft.lang.bodies import SetKind
 from weft.plan.nodes import Stream
@@ -47,10 +48,8 @@ def operator(
             return Keeping(relation, columns(relation), finisher)
         case Made(source=source):
             return Making(relation, columns(source), columns(relation), finisher)
-        case Lasting(source=source) if is_strict(source):
-            return StayingChanges(relation)
         case Lasting():
-            return Staying(relation, columns(relation))
+            return Staying(relation)
         case Merged(kind=SetKind.UNION, all=True):
             return Uniting(columns(relation))
         case Paired() if not is_strict(relation):

@@ -4,20 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import numpy as np
 import pyarrow as pa
 
 from weft.engine.relations.calendar import Calendar
 from weft.engine.relations.evaluate import Condition, Evaluator, Finisher, schema_of
 from weft.engine.relations.matching import Matching, matching
-from weft.engine.relations.operator import Stateless, Told, as_changes, ends_of, over
+from weft.engine.relations.operator import Stateless, Told, as_changes, over
 from weft.engine.relations.pairing import side_by_side
 from weft.kernels.relations.changes import ChangeStore, Products, consolidate
 from weft.kernels.relations.counted import Counting, anti, distinct, semi
-from weft.kernels.relations.tables import Changes, Lives, take
+from weft.kernels.relations.tables import Changes, take
 from weft.lang.expressions import expr
 from weft.plan.nodes import Column, Named
-from weft.plan.relations import Lasting, Paired, Relation, Whether
+from weft.plan.relations import Paired, Relation, Whether
 from weft.plan.relationtree import columns, reach_back
 from weft.plan.scope import column
 from weft.times import Instant
@@ -29,9 +28,6 @@ class Waiting:
     def __init__(self, relation: Relation) -> None:
         self.columns = columns(relation)
         self._later = Calendar(schema_of(self.columns), reach_back(relation))
-
-    def __len__(self) -> int:
-        return len(self._later)
 
     def due(self, rows: Told, upto: Instant) -> Changes:
         self._later.put(as_changes(rows))
@@ -93,31 +89,6 @@ class Meeting:
         holds, failed = self._rest.run(table, len(pairs))
         self.failed += 0 if failed is None else int(failed.sum())
         return pairs.filter(holds)
-
-
-class StayingChanges(Stateless):
-    """The rows of a result that changes, each for as long as its window says from when it begins to hold.
-
-    What comes and goes at one instant does not begin.
-    """
-
-    def __init__(self, relation: Lasting) -> None:
-        super().__init__(columns(relation))
-        self._range, self._source = relation.range, Waiting(relation.source)
-
-    @property
-    def rows(self) -> int:  # type: ignore[override]
-        return len(self._source)
-
-    @property
-    def nbytes(self) -> int:  # type: ignore[override]
-        return self._source.nbytes
-
-    def advance(self, told: Sequence[Told], upto: Instant) -> Told:
-        due = consolidate(self._source.due(told[0], upto))
-        begun = due.filter(due.weights > 0)
-        begun = begun.take(np.repeat(np.arange(len(begun)), begun.weights))
-        return Lives(begun.table, begun.times, ends_of(begun.times, self._range))
 
 
 class PairingChanges(Stateless):

@@ -17,7 +17,7 @@ import pyarrow as pa
 from weft.engine.relations.evaluate import Condition, Evaluator, Finisher, schema_of
 from weft.kernels.relations.tables import NEVER, Changes, Lives
 from weft.plan.nodes import Column
-from weft.plan.relations import Kept, Lasting, Made
+from weft.plan.relations import Kept, Made
 from weft.times import BEGINNING, Duration, Instant
 
 Told = Lives | Changes
@@ -103,19 +103,6 @@ class Uniting(Stateless):
         if all(isinstance(each, Lives) for each in sides):
             return Lives.concat([each for each in sides if isinstance(each, Lives)])
         return Changes.concat([as_changes(each) for each in sides])
-
-
-class Staying(Stateless):
-    """The rows of a result that have lives, each for as long as its window says from when it begins."""
-
-    def __init__(self, relation: Lasting, columns: Sequence[Column]) -> None:
-        super().__init__(columns)
-        self._range = relation.range
-
-    def advance(self, told: Sequence[Told], upto: Instant) -> Told:
-        (rows,) = told
-        assert isinstance(rows, Lives)
-        return Lives(rows.table, rows.begins, ends_of(rows.begins, self._range))
 
 
 def ends_of(begins: np.ndarray, range_: Duration | None) -> np.ndarray:

@@ -20,7 +20,7 @@ from weft.lang.bodies import Emission
 from weft.plan.lookups import passes_on
 from weft.plan.nodes import Program, Stream
 from weft.plan.relations import Emitted
-from weft.plan.relationtree import reach_back, streams, tables
+from weft.plan.relationtree import last_end, reach_back, streams, tables
 from weft.share.nodes import SharedPlan, Woven
 from weft.times import BEGINNING, Duration, Instant
 
@@ -132,9 +132,8 @@ class Relations:
 
     @property
     def longest(self) -> Duration:
-        """How far back rows are needed; for ever, those of a window without bound."""
-        backs = [reach_back(each.relation) for each in self._related]
-        return max((back for back in backs if back is not None), default=0)
+        """How long after the last row something may still end."""
+        return max((last_end(each.relation) for each in self._related), default=0)
 
     def needed_from(self, stream: str, reach: Mapping[str, Reach]) -> Instant | None:
         """No row of a stream before this time is needed after a restart; None: of this stream none is."""
