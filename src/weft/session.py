@@ -298,6 +298,13 @@ class Session:
     ) -> None:
         self.close()
 
+    def refresh(self, table: str) -> bool:
+        """Read a table again now, whenever it is due; False: nothing of it has changed.
+
+        Rows that come after all that were taken in so far see what was read.
+        """
+        return self._run().refresh(table)
+
     def status(self) -> Status:
         """How the run stands."""
         return self._run().status()

@@ -16,11 +16,12 @@ import pyarrow.compute as pc
 
 from weft.kernels.arrow import arrow_type
 from weft.lang.bodies import Emission
-from weft.plan.nodes import Program, Query, Related, Stream
+from weft.plan.nodes import Program, Query, Related, Stream, Table
 from weft.plan.relationpatterns import has_lives
 from weft.plan.relations import Emitted, Relation
 from weft.plan.relationtree import streams
 from weft.reference import dead_sql, late_sql, reference_sql, relation_sql
+from weft.reference.script import FROM, TO
 from weft.reference.translate import duckdb_expression
 from weft.testing.harness import bound, source_columns
 
@@ -52,6 +53,7 @@ class Oracle:
     missed: dict[str, int] = field(default_factory=dict)
     floors: dict[str, int] = field(default_factory=dict)  # of queries added later: their windows start after
     behind: dict[str, dict[str, int]] = field(default_factory=dict)  # the same of relations, by stream
+    versions: dict[str, list[tuple[int, pa.Table]]] = field(default_factory=dict)  # of tables, by since when
 
     def start(self, program: str) -> None:
         self.program = bound(program)
@@ -60,6 +62,8 @@ class Oracle:
         self.missed = dict.fromkeys(self.answers, 0)
         for stream in self.program.streams:
             self._append(stream, _empty(stream))
+        for table in self.program.tables:
+            self.revise(table.name, _empty(table))
 
     def change(self, program: str) -> None:
         for stream in self.program.streams:
@@ -91,6 +95,16 @@ class Oracle:
             clock.greatest = max(greatest, clock.greatest or greatest)
             reached = greatest - declared.statement.delay
             clock.watermark = reached if clock.watermark is None else max(clock.watermark, reached)
+
+    def revise(self, table: str, rows: pa.Table) -> None:
+        """The rows that the table ever had, each from when to when."""
+        told = [clock.greatest for clock in self.clocks.values()]
+        told += [None if clock.watermark is None else clock.watermark - 1 for clock in self.clocks.values()]
+        since = max((at for at in told if at is not None), default=-END_OF_TIME)
+        known = self.versions.setdefault(table, [])
+        known.append((since + 1, rows))
+        ends = [*(start for start, _ in known[1:]), None]
+        self._replace(table, pa.concat_tables(_during(*each, end) for each, end in zip(known, ends)))
 
     def drain(self, to: int | None) -> None:
         for stream in self.program.streams:
@@ -188,6 +202,9 @@ class Oracle:
     def _append(self, stream: Stream, rows: pa.Table) -> None:
         raise NotImplementedError
 
+    def _replace(self, table: str, rows: pa.Table) -> None:
+        raise NotImplementedError
+
     def _replace_batch(self, stream: Stream, rows: pa.Table) -> None:
         raise NotImplementedError
 
@@ -207,6 +224,11 @@ class DuckOracle(Oracle):
         self._replace_batch(stream, rows)
         self.connection.execute(f'CREATE TABLE IF NOT EXISTS "{stream.name}" AS FROM {BATCH} LIMIT 0')
         self.connection.execute(f'INSERT INTO "{stream.name}" FROM {BATCH}')
+
+    def _replace(self, table: str, rows: pa.Table) -> None:
+        self.connection.register("_weft_rows", without_zones(rows))
+        self.connection.execute(f'CREATE OR REPLACE TABLE "{table}" AS FROM _weft_rows')
+        self.connection.unregister("_weft_rows")
 
     def _replace_batch(self, stream: Stream, rows: pa.Table) -> None:
         self.connection.register("_weft_rows", without_zones(rows))
@@ -234,6 +256,9 @@ class SparkOracle(Oracle):
         self.history[stream.name] = pa.concat_tables([*known, rows]).combine_chunks()
         self._view(stream, self.history[stream.name], stream.name)
 
+    def _replace(self, table: str, rows: pa.Table) -> None:
+        self.spark.createDataFrame(rows.combine_chunks()).createOrReplaceTempView(f"`{table}`")
+
     def _replace_batch(self, stream: Stream, rows: pa.Table) -> None:
         self._view(stream, rows, BATCH)
 
@@ -251,8 +276,13 @@ def computed_frame(spark: SparkSession, stream: Stream, rows: pa.Table) -> Any:
     return frame.selectExpr(*columns)
 
 
-def _empty(stream: Stream) -> pa.Table:
-    return pa.table({name: pa.array([], arrow_type(type)) for name, type in source_columns(stream).items()})
+def _empty(source: Stream | Table) -> pa.Table:
+    return pa.table({name: pa.array([], arrow_type(type)) for name, type in source_columns(source).items()})
+
+
+def _during(start: int, rows: pa.Table, end: int | None) -> pa.Table:
+    times = [pa.array([at] * rows.num_rows, pa.int64()) for at in (start, end)]
+    return pa.table([*rows.columns, *times], names=[*rows.column_names, FROM, TO])
 
 
 def _is_windowed(query: Query) -> bool:

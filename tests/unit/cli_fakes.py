@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from weft.engine.status import QueryStatus, Status, StreamStatus
+from weft.engine.status import QueryStatus, Status, StreamStatus, TableStatus
 from weft.plan.nodes import Program
 
 NOON = 1_700_049_600_000_000  # 2023-11-15 12:00:00
@@ -51,6 +51,11 @@ def a_stream(name: str = "trades", **changes: Any) -> StreamStatus:
         "state": "running",
     }
     return StreamStatus(**(values | changes))
+
+
+def a_table(**changes: Any) -> TableStatus:
+    values: dict[str, Any] = {"name": "names", "version": 1, "rows": 2, "since": None, "read": "2025-01-01"}
+    return TableStatus(**(values | changes))
 
 
 def a_status(count: int = 2, **changes: Any) -> Status:

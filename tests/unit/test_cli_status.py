@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from tests.unit.cli_fakes import NOON, SECOND, a_query, a_status, a_stream
+from tests.unit.cli_fakes import NOON, SECOND, a_query, a_status, a_stream, a_table
 from weft.cli import cli
 from weft.terminal.report import as_text, read_status, report, show_queries
 
@@ -81,6 +81,7 @@ def test_a_program_that_is_not_heard_of_is_in_doubt() -> None:
     ("changes", "told"),
     [
         ({"streams": (a_stream(state="failed", error="source gone"),)}, "stream `trades`: source gone"),
+        ({"tables": (a_table(error="it is gone"),)}, "table `names`: it is gone"),
         ({"queries": (a_query(state="failed", error="1 / 0"),)}, "query `vwap`: 1 / 0"),
         ({"queries": (a_query(sink_state="failed", sink_error="refused"),)}, "sink of `vwap`: refused"),
     ],

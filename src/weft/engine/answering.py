@@ -47,6 +47,7 @@ class Step:
         """Do it; the runtime stands behind it afterwards."""
         runtime, began = self._runtime, time.time()
         records = runtime.records_upto(self._intent["positions"])
+        runtime.tables.take(self._intent.get("tables", {}), runtime.relations.revise)
         with runtime.meter.during(Level.FOLD):
             self._fold(records)
         reach = {name: Reach(*pair) for name, pair in self._intent["reach"].items()}
@@ -101,6 +102,7 @@ class Step:
         """What is new of relations, and what went wrong with them."""
         relations = self._runtime.relations
         answers = relations.answer(reach, self._runtime.folded)
+        relations.forget(reach)
         self._late.update(relations.late())
         self._outcome.add_related(
             {name: table.num_rows for name, table in answers.items()}, relations.failed()

@@ -43,6 +43,7 @@ def save(runtime: Runtime) -> None:
         "step": runtime.step_number,
         "epoch": runtime.epoch,
         "positions": runtime.positions,
+        "tables": runtime.tables.taken,
         "reach": {name: [s.reach.watermark, s.reach.drained] for name, s in runtime.states.items()},
         "folded": runtime.folded,
         "first": runtime.first,
@@ -54,9 +55,16 @@ def save(runtime: Runtime) -> None:
     for state in runtime.states.values():
         state.saved_as(runtime.step_number)
     horizon = runtime.snapshots.horizon() or {}
+    _expire_tables(runtime, horizon)
     for stream, position in horizon.get("positions", {}).items():
         if stream in runtime.logs:
             runtime.logs[stream].expire(min(position, _before_needed(runtime, stream, horizon)))
+
+
+def _expire_tables(runtime: Runtime, horizon: Mapping[str, Any]) -> None:
+    if horizon:
+        reach = {name: Reach(*pair) for name, pair in horizon["reach"].items()}
+        runtime.tables.expire(lambda table: runtime.relations.seen_from(table, reach))
 
 
 def _before_needed(runtime: Runtime, stream: str, horizon: Mapping[str, Any]) -> int:
@@ -109,6 +117,11 @@ def _check_together(runtime: Runtime, snapshot: Snapshot | None) -> None:
     for name, log in runtime.logs.items():
         if any(positions.get(name, -1) >= log.next for positions in done):
             raise damaged(log.path_of(log.next), "it is missing")
+    steps = [record for record in (answers.last, answers.pending()) if record is not None]
+    used = [step.meta.get("tables", {}) for step in steps]
+    for name, table in runtime.tables.logs.items():
+        if any(versions.get(name, -1) >= table.next for versions in used):
+            raise damaged(table.path_of(table.next), "it is missing")
 
 
 def was_in_buckets(runtime: Runtime, snapshot: Snapshot | None) -> bool:
@@ -130,6 +143,7 @@ def restore(runtime: Runtime, snapshot: Snapshot | None) -> None:
     for record in runtime.answers.records(after=runtime.step_number):
         runtime.tally.add(record.meta["counts"])
         _set_reach(runtime, record.meta["reach"])
+        runtime.tables.take(record.meta.get("tables", {}), runtime.relations.revise)
         _fold(runtime, record.meta["positions"])
         _tell_silently(runtime, record.meta["reach"])
         runtime.step_number = record.number
@@ -158,6 +172,7 @@ def _load(runtime: Runtime, meta: Mapping[str, Any], snapshot: Snapshot) -> None
     runtime.census = Census(meta.get("census"))
     _set_reach(runtime, meta["reach"])
     load_states(runtime, snapshot)
+    runtime.tables.take(meta.get("tables", {}), runtime.relations.revise)
     _refill(runtime, meta, snapshot)
 
 
@@ -167,7 +182,11 @@ def _refill(runtime: Runtime, meta: Mapping[str, Any], snapshot: Snapshot) -> No
         return
     reach = {name: Reach(*pair) for name, pair in meta["reach"].items()}
     known = set(snapshot.data.tables)
-    runtime.relations.restore(lambda name: snapshot.table(name) if name in known else None, reach)
+
+    def saved(name: str) -> pa.Table | None:
+        return snapshot.table(name) if name in known else None
+
+    runtime.relations.restore(saved, reach)
     for stream, position in meta["positions"].items():
         records = runtime.logs[stream].records() if stream in runtime.logs else []
         for record in (one for one in records if one.number <= position):
@@ -175,6 +194,7 @@ def _refill(runtime: Runtime, meta: Mapping[str, Any], snapshot: Snapshot) -> No
             if rows is not None:
                 runtime.relations.fold(stream, rows)
     _tell_silently(runtime, meta["reach"])
+    runtime.relations.recall(saved)
 
 
 def _tell_silently(runtime: Runtime, reach: Mapping[str, list[int]]) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 from weft.engine.delivery import SinkStatus
 from weft.engine.epochs import failures
 from weft.engine.runtime import Runtime
-from weft.engine.status import QueryStatus, Status, StreamStatus
+from weft.engine.status import QueryStatus, Status, StreamStatus, TableStatus
 from weft.engine.windows import needed_from
 from weft.log.catalog import QueryVersion
 from weft.plan.relationtree import streams
@@ -29,11 +29,32 @@ class Pace:
 
 
 def report(
-    runtime: Runtime, sinks: Mapping[str, SinkStatus], pace: Mapping[str, Pace], placed: str = ""
+    runtime: Runtime,
+    sinks: Mapping[str, SinkStatus],
+    pace: Mapping[str, Pace],
+    placed: str = "",
+    unread: Mapping[str, str] | None = None,
 ) -> Status:
-    """The status of a program, as of now; `placed` tells where its cells are."""
+    """The status of a program, as of now; `placed` tells where its cells are, `unread` of tables why not."""
     with runtime.lock:  # the program in force does not change meanwhile
-        return replace(_report(runtime, sinks, pace), placement=placed)
+        found = replace(_report(runtime, sinks, pace), placement=placed)
+        return replace(found, tables=_table_statuses(runtime, unread or {}))
+
+
+def _table_statuses(runtime: Runtime, unread: Mapping[str, str]) -> tuple[TableStatus, ...]:
+    found = {name: log.last for name, log in runtime.tables.logs.items()}
+    return tuple(
+        TableStatus(
+            name=name,
+            version=last.number,
+            rows=last.rows,
+            since=None if last.since == BEGINNING else last.since,
+            read=last.read,
+            error=unread.get(name, ""),
+        )
+        for name, last in found.items()
+        if last is not None
+    )
 
 
 def _report(runtime: Runtime, sinks: Mapping[str, SinkStatus], pace: Mapping[str, Pace]) -> Status:

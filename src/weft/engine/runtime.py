@@ -1,6 +1,7 @@
 """The two loops around the log, without Spark: batches come in, answers go out, nothing is lost or doubled.
 
     commit   a batch's partials become durable                        called by the ingest of each stream
+    refresh  what was read of a table is its next version             called by whoever reads tables
     step     what is durable is folded, closed windows are answered   called by the answer loop
     change   another program is in force from the next batch on       called by the session
 
@@ -13,6 +14,8 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
+
+import pyarrow as pa
 
 from weft.engine.answering import Step
 from weft.engine.batch import Batch
@@ -29,6 +32,7 @@ from weft.engine.recovery import find, load_states, restore, save, was_in_bucket
 from weft.engine.relations.state import Relations
 from weft.engine.shape import Done, Job
 from weft.engine.step import StreamState
+from weft.engine.tables import TableVersions, check_key, shaped
 from weft.engine.tally import Tally
 from weft.engine.windows import Reach
 from weft.errors import RunError
@@ -64,12 +68,15 @@ class Runtime:
         self.crew: Crew | None = None  # whose buckets hold the cells; None: they are held here
         self.catalog, self.answers, self.snapshots = Catalog(home), AnswerLog(home), Snapshots(home)
         self.logs = {stream.name: IngestLog(home, stream.name) for stream in program.streams}
+        self.tables = TableVersions(home, program.tables)
         self._planner = Planner()
         self.lock = threading.RLock()  # the program in force, and commits
         self.news = threading.Condition()  # a batch was committed, or all is to end
         self._stepping = threading.Lock()
+        self._refreshing = threading.Lock()
         self.fresh = Fresh(self.logs)
         self.latest: dict[str, Instant] = {}
+        self.told = BEGINNING  # before here all may have been told: no version of a table comes into force
         self.states: dict[str, StreamState | Bucketed] = {}
         self.reached: dict[str, Reach] = {}  # how far streams had come that no query reads now
         self.positions: dict[str, int] = {}
@@ -100,6 +107,8 @@ class Runtime:
             kept = replace(program, queries=tuple(query for query in program.queries if query.name in stay))
             self._adopt(kept, self._plan(kept))
             restore(self, snapshot)
+            reached = [*self.reached.values(), *(state.reach for state in self.states.values())]
+            self.told = max((reach.watermark for reach in reached), default=BEGINNING)
             self.measure()
             self.groups = {name: state.count_groups() for name, state in self.states.items()}
 
@@ -111,6 +120,7 @@ class Runtime:
             for name in {stream.name for stream in program.streams} - set(self.logs):
                 self.logs[name] = IngestLog(self.home, name)
                 self.latest[name] = max(_latest(self.logs[name].records()), self.folded.get(name, BEGINNING))
+            self.tables.declare(program.tables)
             self._put_in_force(program)
 
     def quarantine(self, failed: Mapping[str, str]) -> None:
@@ -171,7 +181,8 @@ class Runtime:
         """
         if isinstance(query.plan, Related):
             times = [self.latest.get(name, BEGINNING) for name in streams(query.plan.relation)]
-            return max(times) if max(times) > BEGINNING else None
+            bound = max(times, default=BEGINNING)
+            return bound if bound > BEGINNING else None
         name = parts(query).stream
         latest = self.latest.get(name, BEGINNING)
         if latest == BEGINNING or name not in self.states:
@@ -199,7 +210,7 @@ class Runtime:
             else:
                 self.states[name] = self._new_state(stream, floors)
                 self.states[name].reach = self.reached.get(name, Reach())
-        self.relations.adopt(plan, program.streams, floors)
+        self.relations.adopt(plan, program, floors)
         gone = set(self.states) - {stream.stream.name for stream in plan.streams}
         for name in gone:
             self.states[name].adopt(
@@ -296,6 +307,22 @@ class Runtime:
             self.news.notify_all()
         return True
 
+    def refresh(self, name: str, rows: pa.Table) -> bool:
+        """Make these the rows of a table; False: they are what they were.
+
+        Rows of streams that are durable see the version before, those that are to come after all of them this
+        one: it does not matter how rows are cut into batches, nor when a step is made.
+        """
+        table = self.tables.declared[name]
+        rows = shaped(table, rows)
+        check_key(table, rows)
+        with self._refreshing:
+            if not self.tables.differs(table, rows):
+                return False
+            with self.lock:
+                self.tables.add(table, rows, max([self.told - 1, *self.latest.values()]))
+        return True
+
     # -- answering
 
     def step(
@@ -315,10 +342,17 @@ class Runtime:
                 "positions": self.positions
                 | {n: records[-1].number for n, records in news.items() if records},
                 "reach": {name: [r.watermark, r.drained] for name, r in reach.items()},
+                "tables": self._tables_for(reach),
             }
             self.answers.intend(self.step_number + 1, intent)
             self._run_whole(self.step_number + 1, intent)
             return True
+
+    def _tables_for(self, reach: Mapping[str, Reach]) -> dict[str, int]:
+        """The versions that a step uses which goes so far: no later one will be in force before that."""
+        with self.lock:
+            self.told = max([self.told, *(at.watermark for at in reach.values())])
+            return self.tables.latest()
 
     def closes(self, stream: str, watermark: Instant) -> bool:
         """Would a watermark this far close a window that holds a row?"""

@@ -30,6 +30,18 @@ class StreamStatus:
 
 
 @dataclass(frozen=True, slots=True)
+class TableStatus:
+    """The version of a table that is in force for rows to come."""
+
+    name: str
+    version: int
+    rows: int
+    since: Instant | None  # rows after this event time see it; None: all
+    read: str  # when: wall time, ISO 8601
+    error: str = ""  # why a later reading failed
+
+
+@dataclass(frozen=True, slots=True)
 class QueryStatus:
     name: str
     version: int
@@ -69,19 +81,22 @@ class Status:
     placement: str = ""  # where the cells are, and why there
     # what was counted and used during the last minute: see `share.model.measured`
     measured: Mapping[str, Any] = field(default_factory=dict)
+    tables: tuple[TableStatus, ...] = ()
 
     def to_json(self) -> str:
         streams, queries = [_plain(part) for part in self.streams], [_plain(part) for part in self.queries]
-        return json.dumps(_plain(self) | {"streams": streams, "queries": queries})
+        tables = [_plain(part) for part in self.tables]
+        return json.dumps(_plain(self) | {"streams": streams, "queries": queries, "tables": tables})
 
     @staticmethod
     def from_json(text: str) -> Status:
         loaded: dict[str, Any] = json.loads(text)
         loaded["streams"] = tuple(StreamStatus(**stream) for stream in loaded["streams"])
         loaded["queries"] = tuple(QueryStatus(**query) for query in loaded["queries"])
+        loaded["tables"] = tuple(TableStatus(**table) for table in loaded.get("tables", ()))
         return Status(**loaded)
 
 
-def _plain(part: Status | StreamStatus | QueryStatus) -> dict[str, Any]:
+def _plain(part: Status | StreamStatus | QueryStatus | TableStatus) -> dict[str, Any]:
     """Its fields; `asdict` copies every value, which a thousand queries feel each second."""
     return {name: getattr(part, name) for name in part.__slots__}

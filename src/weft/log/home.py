@@ -7,7 +7,8 @@
       catalog/       the program's history                    ingest/<stream>/   the ingest log
       answers/       the answer log                           snapshots/         folded state
       delivery/      where each sink stands                   results/           the result store
-      staging/       files on their way into a dataset        checkpoints/       Spark's own
+      tables/<table>/  the versions of a table                 staging/  files on their way into a dataset
+      checkpoints/   Spark's own
 
 The lock keeps a second process out. Should it fail to (a lock file deleted by hand, a network file system
 without locks, a place elsewhere), the generation fences the older owner: it is checked before every record.

@@ -2,7 +2,8 @@
 
 A pair of rows leaves with the first of the two, so pairs leave in another order than they come, even if only
 one of the windows is external; a union leaves in order only where all rows live equally long. What is there
-because something else is not, or what a group amounts to, ends when another row says so.
+because something else is not, or what a group amounts to, ends when another row says so. A row that looks up
+a table does so once, and what it found goes with it.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from enum import IntEnum
 from typing import assert_never
 
 from weft.lang.bodies import JoinKind, SetKind
+from weft.plan.lookups import lookup
 from weft.plan.relations import (
     AsOf,
     Distinct,
@@ -45,6 +47,8 @@ class Pattern(IntEnum):
 
 def relation_pattern(relation: Relation) -> Pattern:
     """The update pattern of its rows."""
+    if (found := lookup(relation)) is not None:
+        return relation_pattern(found.rows)
     match relation:
         case Rows(range=range_) | Lasting(range=range_):
             return Pattern.MONOTONIC if range_ is None else Pattern.WEAKEST
@@ -81,12 +85,8 @@ def lasts(relation: Relation) -> Duration | None:
             return lasts(source)
         case Merged(kind=SetKind.UNION, all=True, left=left, right=right):
             return lasts(left) if lasts(left) == lasts(right) else None
-        case Paired(kind=JoinKind.INNER, left=left, right=Entries(retroactive=False)):
-            return lasts(left)
-        case Paired(kind=JoinKind.INNER, left=Entries(retroactive=False), right=right):
-            return lasts(right)
         case _:
-            return None
+            return None if (found := lookup(relation)) is None else lasts(found.rows)
 
 
 def is_internal(relation: Relation) -> bool:
@@ -106,30 +106,25 @@ def is_internal(relation: Relation) -> bool:
 
 def has_lives(relation: Relation) -> bool:
     """Does each row have a life of its own, told by the rows it is made of?"""
+    if (found := lookup(relation)) is not None:
+        return has_lives(found.rows)
     match relation:
         case Rows() | Lasting():
             return True
         case Kept(source=source) | Made(source=source):
             return has_lives(source)
         case Paired(kind=JoinKind.INNER, left=left, right=right):
-            return all(has_lives(side) or _is_looked_up(side) for side in (left, right))
+            return has_lives(left) and has_lives(right)
         case Merged(kind=SetKind.UNION, all=True, left=left, right=right):
             return has_lives(left) and has_lives(right)
         case _:
             return False
 
 
-def _is_looked_up(relation: Relation) -> bool:
-    return isinstance(relation, Entries) and not relation.retroactive
-
-
 def _paired(relation: Paired) -> Pattern:
     if relation.kind is not JoinKind.INNER:
         return Pattern.STRICT
     left, right = relation_pattern(relation.left), relation_pattern(relation.right)
-    for side, other in ((relation.left, right), (relation.right, left)):
-        if isinstance(side, Entries) and not side.retroactive:
-            return other
     worst = max(left, right)
     return worst if worst is Pattern.MONOTONIC else max(worst, Pattern.WEAK)
 

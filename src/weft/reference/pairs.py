@@ -68,13 +68,13 @@ def _met(left_table: bool, right_table: bool) -> tuple[str, list[str], list[str]
                 [f"l.{BORN}", f"l.{ENDS}"],
                 [f"l.{BORN} AS {_OTHER_BORN}", f"{NEVER} AS {_OTHER_ENDS}"],
             )
-            return f"l.{AT}", life, other, f"r.{FROM} < l.{BORN} AND l.{BORN} <= COALESCE(r.{TO}, {NEVER})"
+            return f"l.{AT}", life, other, f"r.{FROM} <= l.{BORN} AND l.{BORN} < COALESCE(r.{TO}, {NEVER})"
         case True, False:
             life, other = (
                 [f"r.{BORN}", f"{NEVER} AS {ENDS}"],
                 [f"r.{BORN} AS {_OTHER_BORN}", f"r.{ENDS} AS {_OTHER_ENDS}"],
             )
-            return f"r.{AT}", life, other, f"l.{FROM} < r.{BORN} AND r.{BORN} <= COALESCE(l.{TO}, {NEVER})"
+            return f"r.{AT}", life, other, f"l.{FROM} <= r.{BORN} AND r.{BORN} < COALESCE(l.{TO}, {NEVER})"
         case _:
             raise Bug(
                 "odd-relation", "two tables that are not retroactive have no rows of a stream to be seen by"

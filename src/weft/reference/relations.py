@@ -5,7 +5,8 @@
     relation_sql   what is told of it, from the differences of the bags as of neighbouring instants
 
 A stream is a table named like it, with all its columns. A table's history is one named like it that has all
-rows it ever had, each with `_weft_from` and `_weft_to`, microseconds, the latter null while it is in force.
+rows it ever had, each in force as of the instants of [`_weft_from`, `_weft_to`), microseconds; the latter is
+null if it still is.
 """
 
 from __future__ import annotations

@@ -10,7 +10,7 @@ from sqlglot import exp
 from weft.errors import Errors, QueryError, WeftError
 from weft.lang.statements import Expr, Statement
 from weft.plan.bind import bind_program
-from weft.plan.nodes import Aggregate, Filter, Program, Project, Related, Scan, Stream, Top
+from weft.plan.nodes import Aggregate, Filter, Program, Project, Related, Scan, Stream, Table, Top
 from weft.plan.opens import open_expressions, stand_in
 from weft.plan.origins import row_expressions
 from weft.plan.rows import type_key
@@ -19,6 +19,7 @@ from weft.share.build import build
 from weft.spark.complaints import SPARK_ERRORS, complaint
 from weft.spark.sources import open_stream
 from weft.spark.sql import quoted
+from weft.spark.tables import open_table
 
 
 def analyze(spark: SparkSession, program: Program, known: Sequence[Stream] = ()) -> dict[str, str]:
@@ -51,8 +52,9 @@ def analyze(spark: SparkSession, program: Program, known: Sequence[Stream] = ())
 
 
 def check_sources(spark: SparkSession, program: Program) -> list[WeftError]:
-    """What is wrong with the sources of the streams, found without reading a row."""
-    return _unreadable(spark, [(one, [column.name for column in one.columns]) for one in program.streams])
+    """What is wrong with the sources of streams and tables, found without reading a row."""
+    streams = [(one, [column.name for column in one.columns]) for one in program.streams]
+    return [*_unreadable(spark, streams), *_unreadable_tables(spark, program.tables)]
 
 
 def check_sources_read(spark: SparkSession, program: Program) -> list[WeftError]:
@@ -68,6 +70,14 @@ def _unreadable(spark: SparkSession, wanted: Iterable[tuple[Stream, Sequence[str
         except WeftError as error:
             errors.append(error)
     return errors
+
+
+def _unreadable_tables(spark: SparkSession, tables: Iterable[Table]) -> Iterator[WeftError]:
+    for table in tables:
+        try:
+            open_table(spark, table)
+        except WeftError as error:
+            yield error
 
 
 def _types(spark: SparkSession, program: Program, opened: Mapping[str, tuple[Expr, ...]]) -> dict[str, str]:

@@ -11,6 +11,7 @@ import pyarrow as pa
 from pyspark.sql import SparkSession
 
 from weft.engine.errands import Crew
+from weft.engine.relations.evaluate import schema_of
 from weft.engine.runtime import Runtime
 from weft.kernels.arrow import arrow_type
 from weft.lang.parse import parse_program
@@ -39,6 +40,7 @@ class Replay:
         self._bound = bind_with_spark(self.spark, parse_program(program))
         self._opened = Home.open(self.home)
         self.runtime = Runtime(self._opened, self._bound, lambda jobs: finish(self.spark, jobs), self._crew)
+        self._begin_tables()
         self._ingests = {one.name: Ingest(self.spark, self.runtime, one) for one in self._bound.streams}
         self._keys: dict[str, str] = {}  # also of queries that have stopped
         self._note_keys()
@@ -47,6 +49,7 @@ class Replay:
         """Go on with another program over the same streams."""
         self._bound = bind_with_spark(self.spark, parse_program(program))
         self.runtime.change(self._bound)
+        self._begin_tables()
         self._note_keys()
 
     def _note_keys(self) -> None:
@@ -58,6 +61,16 @@ class Replay:
         batch = frame(self.spark, rows).selectExpr(*_columns(ingest.stream))
         ingest.on_batch(batch, self.runtime.logs[stream].next)
         self.runtime.step()
+
+    def revise(self, table: str, rows: pa.Table) -> None:
+        """Make these the rows of a table, for rows after all that were taken in so far."""
+        self.runtime.refresh(table, rows)
+
+    def _begin_tables(self) -> None:
+        """Tables that have no rows yet are empty."""
+        for table in self._bound.tables:
+            if table.name not in self.runtime.tables.latest():
+                self.revise(table.name, schema_of(table.columns).empty_table())
 
     def drain(self, to: Instant | None) -> None:
         """Answer every window that ends by `to`; None: every window that holds a row."""

@@ -1,6 +1,7 @@
 """A program running on Spark: one streaming query per stream, beside them the answer loop and delivery.
 
 Spark's thread, per stream   batch ─► level 1 ─► Runtime.commit
+table thread                 source ─► Runtime.refresh
 answer thread                          Runtime.step ─► answer log
 delivery thread                                          ─► sinks
 """
@@ -20,6 +21,7 @@ from weft.engine.strides import Strides
 from weft.errors import RunError, WeftError
 from weft.share.model.cost import Level
 from weft.spark.ingest import Ingest
+from weft.spark.refreshing import Refreshing
 
 POLL = 0.2  # seconds between looks at the clock, where nothing else wakes a loop
 
@@ -32,6 +34,7 @@ class Runner:
         spark: SparkSession,
         runtime: Runtime,
         delivery: Delivery,
+        refreshing: Refreshing,
         report: Callable[[], None],
         review: Callable[[], None],
         *,
@@ -40,6 +43,7 @@ class Runner:
         drain: bool = False,
     ) -> None:
         self.spark, self.runtime, self.delivery, self.report = spark, runtime, delivery, report
+        self._refreshing = refreshing
         self._review = review  # called between steps
         self.trigger, self.once, self.drain = trigger, once, drain
         self._strides = Strides(once)
@@ -56,7 +60,12 @@ class Runner:
             self._stop_streams()
             self._finished.set()
             raise
-        loops = {"answer": self._answer, "delivery": self._deliver, "report": self._report}
+        loops = {
+            "answer": self._answer,
+            "delivery": self._deliver,
+            "report": self._report,
+            "tables": self._refresh,
+        }
         for name, loop in loops.items():
             thread = threading.Thread(target=self._guarded, args=(loop,), name=f"weft-{name}", daemon=True)
             self._threads.append(thread)
@@ -192,6 +201,10 @@ class Runner:
         with self.runtime.meter.during(Level.OUTPUT):
             self.delivery.run_once(flush=True)
         self.report()
+
+    def _refresh(self) -> None:
+        while not self._stopping.wait(POLL):
+            self._refreshing.refresh_due()
 
     def _report(self) -> None:
         """Once a second; less often where there is so much to tell that it takes a twentieth of the time."""

@@ -31,6 +31,7 @@ from weft.spark.checkpoint import place_checkpoints
 from weft.spark.finish import finish
 from weft.spark.outlets import Outlets, check_sinks
 from weft.spark.placement import Placement
+from weft.spark.refreshing import Refreshing
 from weft.spark.runner import Runner
 from weft.spark.session import check_session
 
@@ -73,6 +74,8 @@ class Running:
             self.delivery = Delivery(self.home, self.runtime.answers)
             self.outlets = Outlets(spark, self.runtime, self.delivery)
             self.outlets.open_all()
+            self.refreshing = Refreshing(spark, self.runtime)
+            self.refreshing.begin(self.program)
         except BaseException:
             self.home.close()
             raise
@@ -80,6 +83,7 @@ class Running:
             spark,
             self.runtime,
             self.delivery,
+            self.refreshing,
             self._report,
             lambda: self.placement.review(self.runtime),
             trigger=trigger,
@@ -98,6 +102,8 @@ class Running:
     def change(self, program: Program) -> None:
         """Put another program in force at the next batch."""
         check_sinks(self.home, self.runtime.catalog, program, self.runtime.texts)
+        self.runtime.tables.declare(program.tables)
+        self.refreshing.begin(program)  # before a row can look one of them up
         self.runtime.change(program)
         self.program = program
         may_go()
@@ -106,6 +112,10 @@ class Running:
             self.outlets.open_running()
             self.outlets.end_gone(self.runtime.step_number)
         self.runner.renew()
+
+    def refresh(self, table: str) -> bool:
+        """Read a table again now; False: nothing has changed."""
+        return self.refreshing.refresh(table)
 
     def wait(self, timeout: float | None) -> bool:
         return self.runner.wait(timeout)
@@ -118,7 +128,9 @@ class Running:
 
     def status(self) -> Status:
         placed = self.placement.show(self.runtime)
-        return report(self.runtime, self.delivery.status(), self.runner.pace(), placed)
+        return report(
+            self.runtime, self.delivery.status(), self.runner.pace(), placed, self.refreshing.errors
+        )
 
     def measured(self) -> Measured:
         """What it has counted and used until now."""

@@ -13,7 +13,7 @@ from pyspark.sql import DataFrame, SparkSession
 from sqlglot import exp
 
 from weft.errors import QueryError, RunError, nearest
-from weft.lang.statements import ColumnDef, CreateStream
+from weft.lang.statements import ColumnDef, CreateStream, CreateTable
 from weft.plan.failures import safe
 from weft.plan.nodes import Stream
 from weft.spark.complaints import SPARK_ERRORS, complaint
@@ -22,6 +22,7 @@ from weft.spark.sql import CORRUPT, quoted, text
 
 PARSED = ("json", "csv")  # file formats and payloads whose records may not parse
 FILES = ("parquet", "orc", "json", "csv", "xml", "avro", "text")
+Declared = CreateStream | CreateTable
 _KAFKA = ("key", "topic", "partition", "offset", "timestamp", "timestamptype", "headers")
 
 
@@ -59,7 +60,7 @@ def _raw(spark: SparkSession, declared: CreateStream) -> DataFrame:
     return reader.format(declared.format).load()
 
 
-def source_options(declared: CreateStream) -> dict[str, str]:
+def source_options(declared: Declared) -> dict[str, str]:
     """The options as the source gets them: ours taken out, what weft relies on put in."""
     given = {key: value for key, value in declared.options if not key.lower().startswith("value.")}
     if declared.format == "table":
@@ -69,22 +70,22 @@ def source_options(declared: CreateStream) -> dict[str, str]:
     return given
 
 
-def table_name(declared: CreateStream) -> str:
-    """The table a stream reads."""
+def table_name(declared: Declared) -> str:
+    """The table of Spark's catalog that is read."""
     name = dict(declared.options).get("name")
     if name is None:
         raise QueryError(
             "option-missing",
-            f"stream `{declared.name}` does not say which table it reads",
+            f"`{declared.name}` does not say which table it reads",
             at=declared.place,
             help="FROM table OPTIONS ('name' = 'catalog.schema.table')",
         )
     return name
 
 
-def file_schema(declared: CreateStream) -> str:
+def file_schema(declared: Declared) -> str:
     """The schema of the files: the declared columns that are not computed."""
-    fields = [f"{quoted(column.name)} {column.type}" for column in _base(declared)]
+    fields = [f"{quoted(column.name)} {column.type}" for column in base_columns(declared)]
     return ", ".join([*fields, f"{CORRUPT} STRING"] if declared.format in PARSED else fields)
 
 
@@ -92,7 +93,7 @@ def shaped(raw: DataFrame, stream: Stream, columns: Sequence[str]) -> DataFrame:
     """What a source gives -> the declared columns that are needed, typed, and `_weft_corrupt`."""
     declared = stream.statement
     needed = _needed(declared, columns)
-    base = [column for column in _base(declared) if declared.format in PARSED or column.name in needed]
+    base = [column for column in base_columns(declared) if declared.format in PARSED or column.name in needed]
     rows = _typed(raw, declared, base)
     types = {column.name: column.type for column in stream.columns}
     for column in declared.columns:
@@ -102,7 +103,8 @@ def shaped(raw: DataFrame, stream: Stream, columns: Sequence[str]) -> DataFrame:
     return rows.selectExpr(*map(quoted, kept))
 
 
-def _base(declared: CreateStream) -> list[ColumnDef]:
+def base_columns(declared: Declared) -> list[ColumnDef]:
+    """The columns that are read from the source."""
     return [column for column in declared.columns if column.expr is None]
 
 
@@ -124,7 +126,7 @@ def _typed(raw: DataFrame, declared: CreateStream, base: Sequence[ColumnDef]) ->
     if declared.format in PARSED:
         return raw
     if payload in ("", "text"):
-        return _cast(raw, declared, base)
+        return cast_columns(raw, declared, base)
     if payload not in PARSED:
         raise QueryError(
             "payload-format",
@@ -135,13 +137,13 @@ def _typed(raw: DataFrame, declared: CreateStream, base: Sequence[ColumnDef]) ->
     return _parsed(raw, declared, payload, base)
 
 
-def _cast(raw: DataFrame, declared: CreateStream, base: Sequence[ColumnDef]) -> DataFrame:
+def cast_columns(raw: DataFrame, declared: Declared, base: Sequence[ColumnDef]) -> DataFrame:
     """The columns of these names as their declared types; a row with a value that cannot be is corrupt."""
     found = {field.name.lower(): (field.name, field.dataType.simpleString()) for field in raw.schema.fields}
     selected, broken = [], []
     for column in base:
         if column.name.lower() not in found:
-            raise _no_column(column, declared, [name for name, _ in found.values()])
+            raise no_column(column, declared, [name for name, _ in found.values()])
         name, type_ = found[column.name.lower()]
         value = quoted(name)
         if type_ != column.type:
@@ -157,7 +159,7 @@ def _cast(raw: DataFrame, declared: CreateStream, base: Sequence[ColumnDef]) -> 
 def _parsed(raw: DataFrame, declared: CreateStream, payload: str, base: Sequence[ColumnDef]) -> DataFrame:
     """The columns out of `value`; those that Kafka gives beside it are taken from there."""
     beside = {name.lower() for name in raw.columns} & set(_KAFKA)
-    fields = [column for column in _base(declared) if column.name.lower() not in beside]
+    fields = [column for column in base_columns(declared) if column.name.lower() not in beside]
     schema = ", ".join([*(f"{quoted(column.name)} {column.type}" for column in fields), f"{CORRUPT} STRING"])
     options = _payload_options(declared) | {"mode": "PERMISSIVE", "columnNameOfCorruptRecord": CORRUPT}
     parse = f"from_{payload}(CAST(value AS STRING), {text(schema)}, map({_pairs(options)}))"
@@ -177,7 +179,7 @@ def _pairs(options: Mapping[str, str]) -> str:
     return ", ".join(text(part) for pair in options.items() for part in pair)
 
 
-def _no_column(column: ColumnDef, declared: CreateStream, found: Sequence[str]) -> QueryError:
+def no_column(column: ColumnDef, declared: Declared, found: Sequence[str]) -> QueryError:
     return QueryError(
         "no-such-source-column",
         f"the {declared.format} source of `{declared.name}` has no column `{column.name}`",

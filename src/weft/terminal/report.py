@@ -111,6 +111,7 @@ def _query_table(queries: tuple[QueryStatus, ...]) -> Table:
 
 def _wrongs(status: Status, queries: tuple[QueryStatus, ...]) -> list[RenderableType]:
     wrong = [f"stream `{stream.name}`: {stream.error}" for stream in status.streams if stream.error]
+    wrong += [f"table `{table.name}`: {table.error}" for table in status.tables if table.error]
     wrong += [f"query `{query.name}`: {query.error}" for query in queries if query.error]
     wrong += [f"sink of `{query.name}`: {query.sink_error}" for query in queries if query.sink_error]
     return [Text(), *(Text(line, style="red") for line in wrong)] if wrong else []

@@ -7,6 +7,8 @@
     SELECT COUNT(*) FROM trades [RANGE 10 SECONDS]
     feed trades                                 one batch, a row a line
     A 10:00:01
+    table names                                 from now on the table has these rows; it begins empty
+    A Acme
     watermark 10:00:10                          answer what ends up to here
     drain                                       answer every window that holds a row
     rows fast                                   what has been answered since the last `rows fast`
@@ -34,7 +36,7 @@ from weft.testing.values import DIRECTIVES
 _SHORT = re.compile(r"stream\s+(\w+)\s*(\(.*\))\s*(.*)", re.DOTALL)
 _TIME = re.compile(r"(\w+)\s+TIMESTAMP\b", re.IGNORECASE)
 _DECLARING = ("stream", "create", "query")
-_WITHOUT_HEAD = ("case", "feed", "watermark", "rows", "late", "dead", "error", "oracle", "query")
+_WITHOUT_HEAD = ("case", "feed", "table", "watermark", "rows", "late", "dead", "error", "oracle", "query")
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from weft.errors import Errors, QueryError, WeftError, nearest
 from weft.kernels.arrow import arrow_type
 from weft.lang.parse import parse_program
 from weft.plan.bind import bind_program
-from weft.plan.nodes import Column, Program, Project, Query, Related, Stream
+from weft.plan.nodes import Column, Program, Project, Query, Related, Stream, Table
 from weft.plan.relations import Emitted
 from weft.plan.relationtree import columns
 from weft.testing.cases import Case, Step
@@ -21,7 +21,7 @@ from weft.testing.compare import Row, bounds, difference, in_order
 from weft.testing.lives import relation_difference
 from weft.testing.values import micros, read_row, read_table, read_time, rows_of, show_row
 
-Named = TypeVar("Named", Query, Stream)
+Named = TypeVar("Named", Query, Stream, Table)
 
 
 class Adapter(Protocol):
@@ -36,6 +36,9 @@ class Adapter(Protocol):
 
     def ingest(self, stream: str, rows: pa.Table) -> None:
         """One batch: the columns the source has, in declared order, without computed ones."""
+
+    def revise(self, table: str, rows: pa.Table) -> None:
+        """Make these the rows of a table: rows after the greatest time fed so far see them."""
 
     def drain(self, to: int | None) -> None:
         """Answer all windows that end up to `to`; None: all that hold a row."""
@@ -52,9 +55,9 @@ def bound(text: str) -> Program:
     return bind_program(parse_program(text))
 
 
-def source_columns(stream: Stream) -> dict[str, str]:
-    """Names and types of the columns that rows of this stream are fed with."""
-    return {column.name: column.type for column in stream.statement.columns if column.type is not None}
+def source_columns(source: Stream | Table) -> dict[str, str]:
+    """Names and types of the columns that rows of this stream or table are fed with."""
+    return {column.name: column.type for column in source.statement.columns if column.type is not None}
 
 
 def check(case: Case, adapter: Adapter) -> None:
@@ -94,6 +97,7 @@ class Run:
         self.text, self.program = program, bound(program)
         self.queries = {query.name: query for query in self.program.queries}
         self.streams = {stream.name: stream for stream in self.program.streams}
+        self.tables = {table.name: table for table in self.program.tables}
 
     def take(self, step: Step) -> None:
         where = f"{self.case.file}:{step.at}"
@@ -104,6 +108,12 @@ class Run:
                 with _reading(where):
                     table = read_table(step.lines, list(columns), list(columns.values()))
                 self.adapter.ingest(stream.name, table)
+            case "table":
+                declared = _named(step, self.tables, where)
+                columns = source_columns(declared)
+                with _reading(where):
+                    rows = read_table(step.lines, list(columns), list(columns.values()))
+                self.adapter.revise(declared.name, rows)
             case "query":
                 self._declare("\n".join([self.text, *step.lines]))
                 self.adapter.change(self.text)
@@ -165,7 +175,7 @@ def _named(step: Step, known: Mapping[str, Named], where: str) -> Named:
     """The stream or query that a step names first."""
     name = step.args[0] if step.args else ""
     if name not in known:
-        kind = "stream" if step.word == "feed" else "query"
+        kind = {"feed": "stream", "table": "table"}.get(step.word, "query")
         raise QueryError("bad-case", f"{where} there is no {kind} `{name}`", help=nearest(name, known))
     return known[name]
 

@@ -24,7 +24,7 @@ from weft.kernels.arrow import arrow_type
 
 DAY = date(2025, 1, 1)
 WORDS = ("null", "true", "false", "NaN", "inf", "-inf")
-SETTING, HAPPENING = ("case", "stream", "query", "oracle"), ("feed", "watermark", "drain")
+SETTING, HAPPENING = ("case", "stream", "query", "oracle"), ("feed", "table", "watermark", "drain")
 EXPECTED = ("rows", "late", "dead", "error")
 DIRECTIVES = SETTING + HAPPENING + EXPECTED
 

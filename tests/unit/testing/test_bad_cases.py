@@ -11,6 +11,7 @@ from weft.testing.harness import check
 
 PROGRAM = """
 CREATE STREAM trades (sym STRING, price INT, at TIMESTAMP) TIMESTAMP BY at DELAY 0 SECONDS FROM rate;
+CREATE TABLE names (sym STRING, name STRING) FROM parquet OPTIONS ('path' = 'names');
 CREATE QUERY fast AS SELECT sym, SUM(price) AS s FROM trades [RANGE 10 SECONDS] GROUP BY sym;
 """
 
@@ -22,6 +23,7 @@ class Nothing:
 
     def start(self, program: str) -> None: ...
     def ingest(self, stream: str, rows: pa.Table) -> None: ...
+    def revise(self, table: str, rows: pa.Table) -> None: ...
     def drain(self, to: int | None) -> None: ...
 
     def results(self, query: str) -> pa.Table:
@@ -40,6 +42,8 @@ class Nothing:
         ("feed tades\nA 1 10:00:00", "c.test:1 there is no stream `tades`"),
         ("feed trades\nA one 10:00:00", "c.test:1 cannot be read"),
         ("feed trades\nA 1", "c.test:1 cannot be read: 3 values wanted, 2 found"),
+        ("table nmes\nA Acme", "c.test:1 there is no table `nmes`"),
+        ("table names\nA", "c.test:1 cannot be read: 2 values wanted, 1 found"),
         ("drain\nrows fats", "c.test:2 there is no query `fats`"),
         ("drain\nrows", "c.test:2 there is no query ``"),
         ("rows fast\n10:00:00 10:00:10 A many", "c.test:1 cannot be read"),
@@ -60,6 +64,7 @@ def test_a_bad_case_names_its_line(tmp_path, text, said) -> None:
 
 def test_a_right_case_passes(tmp_path) -> None:
     path = tmp_path / "c.test"
-    path.write_text("feed trades\nA 1 10:00:00\nwatermark 10:00:00\nrows fast\nlate fast 0\ndead fast 0")
+    given = "table names\nA Acme\nfeed trades\nA 1 10:00:00\nwatermark 10:00:00\n"
+    path.write_text(given + "rows fast\nlate fast 0\ndead fast 0")
     (case,) = read_cases(path, PROGRAM)
     check(case, Nothing())

@@ -42,7 +42,7 @@ class Calendar:
             return
         order = np.argsort(pages, kind="stable")
         ordered, sorted_pages = changes.take(order), pages[order]
-        starts = np.flatnonzero(np.diff(sorted_pages, prepend=first - 1))
+        starts = np.flatnonzero(np.concatenate(([True], sorted_pages[1:] != sorted_pages[:-1])))
         for start, end in zip(starts, [*starts[1:], len(order)], strict=True):
             part = Changes(
                 ordered.table.slice(start, end - start), ordered.times[start:end], ordered.weights[start:end]

@@ -19,7 +19,7 @@ from weft.kernels.relations.changes import consolidate, ordered
 from weft.kernels.relations.tables import Changes, columns_of
 from weft.plan.relations import Emitted
 from weft.plan.relationtree import columns, reach_back
-from weft.times import Instant
+from weft.times import BEGINNING, Instant
 
 _TIME, _WEIGHT = "_weft_time", "_weft_weight"  # columns of what is saved, behind those of the rows
 
@@ -30,7 +30,8 @@ class Correcting:
     def __init__(self, relation: Emitted) -> None:
         self._schema = schema_of(columns(relation))
         self._rows = schema_of(columns(relation.source))
-        self._told = Calendar(self._rows, reach_back(relation))
+        self._usual = reach_back(relation)
+        self._told = Calendar(self._rows, self._usual)
 
     def __len__(self) -> int:
         return len(self._told)
@@ -42,7 +43,7 @@ class Correcting:
         told = consolidate(Changes.concat([early, wrong]))
         told = ordered(told.take(np.repeat(np.arange(len(told)), np.abs(told.weights))))
         signs = pa.array(np.where(told.weights > 0, "+", "-"), pa.string())
-        times = pa.array(told.times).cast(TIME)
+        times = pa.array(told.times, mask=told.times == BEGINNING).cast(TIME)
         return pa.table([signs, times, *told.table.columns], schema=self._schema)
 
     def save(self) -> pa.Table:
@@ -52,6 +53,8 @@ class Correcting:
         return pa.table(named | {_TIME: held.times, _WEIGHT: held.weights})
 
     def restore(self, saved: pa.Table) -> None:
+        """Hold what was saved, and nothing else."""
+        self._told = Calendar(self._rows, self._usual)
         *rows, times, weights = columns_of(saved)
         table = pa.table(rows, schema=self._rows) if rows else self._rows.empty_table()
         self._told.put(Changes(table, times.to_numpy(), weights.to_numpy()))

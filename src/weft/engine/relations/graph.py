@@ -10,19 +10,23 @@ import pyarrow as pa
 
 from weft.engine.relations.build import is_strict, operator
 from weft.engine.relations.chained import Chaining, Tapping
+from weft.engine.relations.consulting import Consulting
 from weft.engine.relations.deduplicating import Deduplicating
+from weft.engine.relations.editions import Tables, Version
 from weft.engine.relations.evaluate import Finisher
 from weft.engine.relations.joining import Joining, Many, flattened
 from weft.engine.relations.lower import lowered
 from weft.engine.relations.operator import Operator, Told
 from weft.engine.relations.pairing import PairingLives
 from weft.engine.relations.reading import Reading
+from weft.engine.relations.revising import Revising
 from weft.engine.relations.telling import Telling
 from weft.kernels.relations.tables import Changes
 from weft.lang.bodies import Emission
+from weft.plan.lookups import lookup
 from weft.plan.nodes import Stream
-from weft.plan.relations import AsOf, Emitted, Grouped, Paired, Relation, Rows
-from weft.plan.relationtree import below, streams
+from weft.plan.relations import AsOf, Emitted, Entries, Grouped, Paired, Relation, Rows, Whether
+from weft.plan.relationtree import below, columns, streams
 from weft.share.chains import Chain, Link, link
 from weft.share.nodes import Woven
 from weft.times import BEGINNING, Instant
@@ -62,8 +66,8 @@ class Answers:
 class Graph:
     """What is carried out of relations. A node comes before those that rest on it."""
 
-    def __init__(self, finisher: Finisher) -> None:
-        self._finisher = finisher
+    def __init__(self, finisher: Finisher, tables: Tables) -> None:
+        self._finisher, self._tables = finisher, tables
         self._nodes: dict[Key, Node] = {}
         self._upto: dict[Key, Instant] = {}  # how far each node was complete in the last step
         self._chains: dict[tuple[Chain, Instant], Chaining] = {}
@@ -101,17 +105,24 @@ class Graph:
             if node is not None and linked is not None and isinstance(node.operator, Tapping):
                 node.operator.chain = self._chains[(linked.chain, bound)]
             if node is None:
-                made: Operator
-                many = _many(relation)
-                if linked is not None and isinstance(relation, Paired):
-                    made = Tapping(relation, linked, self._chains[(linked.chain, bound)])
-                elif many is not None and isinstance(relation, Paired):
-                    made = Joining(relation, many, self._finisher)
-                else:
-                    made = operator(relation, bound, declared, self._finisher)
-                node = Node(key, made, sources, streams(relation))
+                node = Node(key, self._operator(key, declared), sources, streams(relation))
             self._nodes[key] = node
         return self._nodes[key]
+
+    def _operator(self, key: Key, declared: Mapping[str, Stream]) -> Operator:
+        relation, bound = key
+        match relation:
+            case Paired() if (linked := link(relation)) is not None:
+                return Tapping(relation, linked, self._chains[(linked.chain, bound)])
+            case Paired() | Whether() if (found := lookup(relation)) is not None:
+                editions = self._tables.editions(found.entries, self._finisher)
+                return Consulting(relation, found, editions, self._finisher)
+            case Paired() if (many := _many(relation)) is not None:
+                return Joining(relation, many, self._finisher)
+            case Entries(retroactive=True):
+                return Revising(columns(relation), self._tables.editions(relation, self._finisher))
+            case _:
+                return operator(relation, bound, declared, self._finisher)
 
     def _link(self, asked: Iterable[Key], declared: Mapping[str, Stream]) -> None:
         """The chains of all joins; one that stays goes on with the rows that it holds."""
@@ -138,6 +149,12 @@ class Graph:
                 node.operator.feed(rows)
         for chain in self._chains.values():
             chain.feed(stream, rows)
+
+    def revise(self, table: str, version: Version) -> None:
+        """The next version of a table."""
+        for node in self._nodes.values():
+            if isinstance(node.operator, Consulting | Revising) and node.operator.editions.table == table:
+                node.operator.editions.put(version)
 
     def advance(self, complete: Mapping[str, Instant]) -> Answers:
         """What is new of each query, once its streams are complete before these times."""
@@ -166,7 +183,7 @@ class Graph:
         return any(
             node.operator.rows and _upto(node, complete) > self._upto.get(node.key, BEGINNING)
             for node in self._nodes.values()
-            if not isinstance(node.operator, PairingLives | Tapping | Joining)
+            if not isinstance(node.operator, PairingLives | Tapping | Joining | Consulting | Revising)
         ) or any(
             len(top.telling) and _upto(top.node, complete) > self._upto.get(top.node.key, BEGINNING)
             for top in self.tops.values()
@@ -224,7 +241,10 @@ class Graph:
 
 
 def _upto(node: Node, complete: Mapping[str, Instant]) -> Instant:
-    return min((complete.get(stream, BEGINNING) for stream in node.streams), default=BEGINNING)
+    """Before when a node is complete. No version of a table comes into force where any stream has been."""
+    if not node.streams:
+        return max(complete.values(), default=BEGINNING)
+    return min(complete.get(stream, BEGINNING) for stream in node.streams)
 
 
 def _nodes_of(relation: Relation) -> Iterable[Relation]:
@@ -235,9 +255,14 @@ def _nodes_of(relation: Relation) -> Iterable[Relation]:
 
 
 def _carried(relation: Relation) -> tuple[Relation, ...]:
-    """The relations below that are nodes of their own: GROUP BY looks by itself, as of each slide."""
+    """The relations below that are nodes of their own.
+
+    GROUP BY looks by itself, as of each slide; a table that rows look up tells nothing.
+    """
     if isinstance(relation, Grouped) and isinstance(relation.source, AsOf):
         return below(relation.source)
+    if (found := lookup(relation)) is not None:
+        return (found.rows,)
     many = _many(relation)
     return below(relation) if many is None else many.sources
 

@@ -2,6 +2,8 @@
 
 a LEFT JOIN b      pairs of a and b, and with nulls beside them the rows of a while they have no partner
 a UNION b          what is DISTINCT of a UNION ALL b
+
+A LEFT JOIN of rows with a table that they look up stays: one look finds the partner, or that there is none.
 """
 
 from __future__ import annotations
@@ -10,6 +12,7 @@ from sqlglot import exp
 
 from weft.lang.bodies import JoinKind, SetKind
 from weft.lang.expressions import expr
+from weft.plan.lookups import lookup
 from weft.plan.nodes import Column, Named
 from weft.plan.relations import Distinct, Made, Merged, Paired, Relation, Whether
 from weft.plan.relationtree import columns, rewrite_up
@@ -22,7 +25,7 @@ def lowered(relation: Relation) -> Relation:
 
 def _lower(node: Relation) -> Relation:
     match node:
-        case Paired(kind=JoinKind.LEFT | JoinKind.RIGHT | JoinKind.FULL):
+        case Paired(kind=JoinKind.LEFT | JoinKind.RIGHT | JoinKind.FULL) if lookup(node) is None:
             return _outer(node)
         case Merged(kind=SetKind.UNION, all=False, left=left, right=right):
             return Distinct(Merged(SetKind.UNION, True, left, right))

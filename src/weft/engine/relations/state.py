@@ -7,18 +7,20 @@ told before is not told once more.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 
 import pyarrow as pa
 
 from weft.engine.relations.correcting import Correcting
+from weft.engine.relations.editions import Tables, Version
 from weft.engine.relations.evaluate import Finisher
 from weft.engine.relations.graph import Graph
 from weft.engine.windows import Reach
 from weft.lang.bodies import Emission
-from weft.plan.nodes import Stream
+from weft.plan.lookups import passes_on
+from weft.plan.nodes import Program, Stream
 from weft.plan.relations import Emitted
-from weft.plan.relationtree import last_end, reach_back, streams
+from weft.plan.relationtree import last_end, reach_back, streams, tables
 from weft.share.nodes import SharedPlan, Woven
 from weft.times import BEGINNING, Duration, Instant
 
@@ -29,19 +31,20 @@ class Relations:
     """The relations of a program that runs."""
 
     def __init__(self, finisher: Finisher) -> None:
-        self._finisher = finisher
-        self._graph = Graph(finisher)
-        self._early = Graph(finisher)  # of queries that tell changes before they are certain
+        self._finisher, self._tables = finisher, Tables()
+        self._graph = Graph(finisher, self._tables)
+        self._early = Graph(finisher, self._tables)  # of queries that tell changes before they are certain
         self._correcting: dict[str, Correcting] = {}
         self._related: tuple[Woven, ...] = ()
         self._declared: dict[str, Stream] = {}
         self._bounds: dict[str, Instant] = {}
         self._drained: dict[str, Instant] = {}  # streams of which all has been told up to some time
 
-    def adopt(self, plan: SharedPlan, declared: Iterable[Stream], bounds: Mapping[str, Instant]) -> None:
+    def adopt(self, plan: SharedPlan, program: Program, bounds: Mapping[str, Instant]) -> None:
         """Go on with the queries of this plan; `bounds`: some of them see only rows after some time."""
-        self._related, self._declared = plan.related, {stream.name: stream for stream in declared}
+        self._related, self._declared = plan.related, {stream.name: stream for stream in program.streams}
         self._bounds = dict(bounds)
+        self._tables.declare(program.tables)
         self._adopt()
 
     def _adopt(self) -> None:
@@ -60,8 +63,10 @@ class Relations:
         """With a drain all was told that its rows would ever give: what comes later begins anew."""
         return {
             each.query.name: max(
-                self._bounds.get(each.query.name, BEGINNING),
-                *(self._drained.get(stream, BEGINNING) for stream in streams(each.relation)),
+                [
+                    self._bounds.get(each.query.name, BEGINNING),
+                    *(self._drained.get(stream, BEGINNING) for stream in streams(each.relation)),
+                ]
             )
             for each in self._related
         }
@@ -73,6 +78,17 @@ class Relations:
         """Take in the rows of a batch."""
         self._graph.feed(stream, rows)
         self._early.feed(stream, rows)
+
+    def revise(self, table: str, version: Version) -> None:
+        """Take in the next version of a table."""
+        self._tables.put(table, version)
+        self._graph.revise(table, version)
+        self._early.revise(table, version)
+
+    def forget(self, reach: Mapping[str, Reach]) -> None:
+        """Let go of versions of tables that no query would need that is added now."""
+        for table in self._tables.names():
+            self._tables.forget(table, self.seen_from(table, reach))
 
     def answer(self, reach: Mapping[str, Reach], latest: Mapping[str, Instant]) -> dict[str, pa.Table]:
         """What is new of each query now that the streams have come so far; `latest`: their greatest times."""
@@ -86,7 +102,7 @@ class Relations:
         end = dict.fromkeys(reach, max(drained.values()) + self.longest + 1)
         answers = self._advance(end, end)
         self._drained |= drained
-        self._graph, self._early = Graph(self._finisher), Graph(self._finisher)
+        self._graph, self._early = (Graph(self._finisher, self._tables) for _ in range(2))
         self._adopt()
         complete = {name: at.watermark for name, at in reach.items()}
         self._advance(complete, complete)
@@ -121,14 +137,13 @@ class Relations:
 
     def needed_from(self, stream: str, reach: Mapping[str, Reach]) -> Instant | None:
         """No row of a stream before this time is needed after a restart; None: of this stream none is."""
-        times: list[Instant] = []
-        for each in self._related:
-            read = streams(each.relation)
-            if stream in read:
-                back = reach_back(each.relation)
-                complete = min(reach[name].watermark if name in reach else BEGINNING for name in read)
-                times.append(BEGINNING if back is None or complete == BEGINNING else complete - back)
-        return min(times, default=None)
+        reading = [each for each in self._related if stream in streams(each.relation)]
+        return min((_looks_back_to(each, reach) for each in reading), default=None)
+
+    def seen_from(self, table: str, reach: Mapping[str, Reach]) -> Instant:
+        """No row before this time will be held against a table, be it new or read again after a restart."""
+        times = [_looks_back_to(each, reach) for each in self._related if table in tables(each.relation)]
+        return min([*times, *(at.watermark for at in reach.values())], default=BEGINNING)
 
     def save(self) -> dict[str, pa.Table]:
         """What is not in the log, as tables of a snapshot."""
@@ -139,6 +154,9 @@ class Relations:
         """Go on from a snapshot: before the rows are read again."""
         complete = {name: at.watermark for name, at in reach.items()}
         self._graph.restore(lambda name: saved(SAVED + name), complete)
+
+    def recall(self, saved: Callable[[str], pa.Table | None]) -> None:
+        """What was told early when the snapshot was written: after the rows were read again."""
         for name, each in self._correcting.items():
             if (table := saved(SAVED + name)) is not None:
                 each.restore(table)
@@ -158,3 +176,11 @@ class Relations:
 
 def _tells_early(woven: Woven) -> bool:
     return isinstance(woven.relation, Emitted) and woven.relation.emission is Emission.CHANGES
+
+
+def _looks_back_to(each: Woven, reach: Mapping[str, Reach]) -> Instant:
+    """The time before which no row matters to a query any more; one of tables alone is as far as any."""
+    back = 0 if passes_on(each.relation) else reach_back(each.relation)
+    own = [reach[name].watermark if name in reach else BEGINNING for name in streams(each.relation)]
+    complete = min(own or [max((at.watermark for at in reach.values()), default=BEGINNING)])
+    return BEGINNING if back is None or complete == BEGINNING else complete - back

@@ -17,7 +17,7 @@ from weft.lang.bodies import Emission
 from weft.plan.relationpatterns import is_internal
 from weft.plan.relations import AsOf, Emitted
 from weft.plan.relationtree import WINDOW, columns, is_windowed, reach_back, walk
-from weft.times import Instant
+from weft.times import BEGINNING, Instant
 
 
 class Telling:
@@ -60,14 +60,14 @@ class Telling:
 
     def _lives(self, rows: Lives) -> pa.Table:
         ends = pa.nulls(len(rows), TIME) if self._internal else _times(rows.ends, rows.ends == NEVER)
-        return self._table([_times(rows.begins), ends], rows.table)
+        return self._table([_times(rows.begins, rows.begins == BEGINNING), ends], rows.table)
 
     def _changed(self, rows: Told, upto: Instant, sign: int) -> pa.Table:
         """The rows that begin to hold, or end, once nothing can change that."""
         mine = _each(self._due(rows, upto), sign)
         if self._windowed:
             return self._window(mine)
-        times = [_times(mine.times)]
+        times = [_times(mine.times, mine.times == BEGINNING)]
         if self.relation.emission is Emission.LIVES:
             times.append(pa.nulls(len(mine), TIME))
         return self._table(times, mine.table)

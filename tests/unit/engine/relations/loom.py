@@ -28,7 +28,7 @@ class Loom:
     def __init__(self, program: Program, bounds: Mapping[str, Instant] | None = None) -> None:
         self.program, self.plan = program, build(program)
         self.relations = Relations(_no_spark)
-        self.relations.adopt(self.plan, program.streams, bounds or {})
+        self.relations.adopt(self.plan, program, bounds or {})
         self.latest: dict[str, Instant] = {}
         self.reach: dict[str, Reach] = {stream.name: Reach() for stream in program.streams}
         self.told: dict[str, list[pa.Table]] = {query.name: [] for query in program.queries}
