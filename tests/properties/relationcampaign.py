@@ -1,9 +1,11 @@
 """Thousands of random queries over several streams, judged by the reference.
 
     python -m tests.properties.relationcampaign --queries 2000 --seed 1
+    python -m tests.properties.relationcampaign --queries 2000 --seed 1 --by-hand      without Spark
     python -m tests.properties.relationcampaign --queries 2000 --seed 1 --plainly      the reference itself
 
-Judged is weft on Spark; with `--plainly` the SQL of the reference, by a few loops over rows, without Spark.
+Judged is weft on Spark; with `--by-hand` its relations alone, on rows that the kernels evaluated; with
+`--plainly` the SQL of the reference, by a few loops over rows.
 A program whose answers differ is cut down and left as a `.test` file.
 """
 
@@ -24,6 +26,7 @@ import pyarrow as pa
 from tests.properties.plainly import disagreements as plain_disagreements
 from tests.properties.relationqueries import Sizes
 from tests.properties.relations import Scenario, as_case, disagreements, run, scenario
+from tests.unit.engine.relations.loom import fed
 
 Wrong = dict[str, str]
 Judge = Callable[[Scenario], Wrong]
@@ -34,6 +37,8 @@ def main() -> int:
     asked = arguments()
     if asked.plainly:
         return campaign(asked, judge_plainly)
+    if asked.by_hand:
+        return campaign(asked, judge_by_hand)
     from weft.spark.session import build_session  # noqa: PLC0415  starts a JVM
 
     spark = build_session("local[2]", {"spark.sql.shuffle.partitions": "2"})
@@ -55,6 +60,7 @@ def arguments() -> argparse.Namespace:
         "--sources", type=int, nargs="+", default=Sizes().sources, help="how many, drawn of these"
     )
     parser.add_argument("--plainly", action="store_true", help="judge the reference, by loops over rows")
+    parser.add_argument("--by-hand", action="store_true", help="relations fed by hand, without Spark")
     parser.add_argument("--out", type=Path, default=Path("build/found"), help="where failures are left")
     return parser.parse_args()
 
@@ -89,6 +95,13 @@ def judge(spark, made: Scenario) -> Wrong:
             return {name: traceback.format_exc() for name, _ in made.queries}
         finally:
             adapter.stop()
+
+
+def judge_by_hand(made: Scenario) -> Wrong:
+    try:
+        return disagreements(made, fed(made).results())
+    except Exception:
+        return {name: traceback.format_exc() for name, _ in made.queries}
 
 
 def judge_plainly(made: Scenario) -> Wrong:
