@@ -38,7 +38,7 @@ Row = tuple[Any, ...]
 
 
 @given(scenarios())
-@settings(QUICK, max_examples=20)
+@settings(QUICK, max_examples=8)
 def test_the_sql_says_what_a_few_loops_say(made: Scenario) -> None:
     wrong = disagreements(made)
     assert not wrong, as_case(made.only(*wrong)) + "\n".join(wrong.values())
@@ -72,7 +72,7 @@ def changes(bags: dict[int, list[Row]]) -> list[Row]:
 
 
 @given(scenarios(most_queries=2))
-@settings(QUICK, max_examples=6)
+@settings(QUICK, max_examples=4)
 def test_what_is_told_are_the_differences_of_the_bags(made: Scenario) -> None:
     known = truth(made)
     for relation in emissions(made):
@@ -109,7 +109,7 @@ def _lives(
 
 
 @given(scenarios(most_queries=2))
-@settings(QUICK, max_examples=6)
+@settings(QUICK, max_examples=4)
 def test_a_row_missing_or_too_many_is_seen(made: Scenario) -> None:
     known = truth(made)
     for relation in emissions(made):
@@ -121,7 +121,7 @@ def test_a_row_missing_or_too_many_is_seen(made: Scenario) -> None:
 
 
 @given(scenarios(most_queries=2))
-@settings(QUICK, max_examples=6)
+@settings(QUICK, max_examples=4)
 def test_what_is_final_needs_no_later_rows(made: Scenario) -> None:
     whole, streams = truth(made), histories(made)
     times = sorted(row["at"] for rows in streams.values() for row in rows)
@@ -145,7 +145,7 @@ def sure(relation: Emitted, told: list[Row], upto: int) -> list[Row]:
 
 
 @given(scenarios(most_queries=2))
-@settings(QUICK, max_examples=6)
+@settings(QUICK, max_examples=4)
 def test_a_query_that_comes_later_sees_later_rows(made: Scenario) -> None:
     whole, streams = truth(made), histories(made)
     times = sorted(row["at"] for rows in streams.values() for row in rows)
@@ -172,7 +172,7 @@ def cut_off(made: Scenario, after: int | None, upto: int | None) -> DuckTruth:
 
 
 @given(scenarios(most_queries=2))
-@settings(QUICK, max_examples=6)
+@settings(QUICK, max_examples=4)
 def test_the_oracle_tells_all_in_the_end_and_takes_nothing_back(made: Scenario) -> None:
     oracle, known = DuckOracle(), truth(made)
     oracle.start(made.text)
@@ -204,7 +204,7 @@ def test_what_is_asked_is_bound_to_the_relation_it_means(made: Scenario) -> None
 
 
 @given(scenarios(most_queries=3))
-@settings(QUICK, max_examples=6)
+@settings(QUICK, max_examples=4)
 def test_optimised_is_plain(made: Scenario) -> None:
     known = truth(made)
     for query in map(optimize, bound(made.text).queries):

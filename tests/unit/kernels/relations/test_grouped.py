@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from weft.kernels.columns import ColumnSpec
@@ -78,6 +78,7 @@ def plain(changes: Changes) -> list[tuple[tuple[Any, ...], int, int]]:
 @pytest.mark.parametrize("count", [2, len(WANTED)], ids=["held as totals", "held as rows"])
 @pytest.mark.parametrize("keyed", [True, False])
 @given(LIVES)
+@settings(max_examples=40)
 def test_a_group_has_one_row_while_its_values_hold(
     count: int, keyed: bool, lives: list[tuple[Any, ...]]
 ) -> None:
