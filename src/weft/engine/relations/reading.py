@@ -43,16 +43,10 @@ class Reading(Stateless):
         if self._where is not None:
             holds = whole(rows.column(self._where)).fill_null(False)
             mine &= holds.to_numpy(zero_copy_only=False)
-        at = np.flatnonzero(mine)
-        begins = times[at]
-        ends, late = ends_of(begins, self._leaf.range), begins < self._complete
-        if late.any():
-            self._late += int(late.sum())
-            begins = np.maximum(begins, self._complete)
+        self._late += int(np.count_nonzero(mine & (times < self._complete)))
+        begins, ends = np.maximum(times, self._complete), ends_of(times, self._leaf.range)
         table = pa.table([rows.column(name) for name in self._names], names=self._schema.names)
-        lives = Lives(table.cast(self._schema), times, times).take(at) if self._names else None
-        made = Lives(self._schema.empty_table() if lives is None else lives.table, begins, ends)
-        self._new.append(made.filter(begins < ends))
+        self._new.append(Lives(table.cast(self._schema), begins, ends).filter(mine & (begins < ends)))
 
     def advance(self, told: Sequence[Told], upto: Instant) -> Told:
         new, self._new = self._new, []
