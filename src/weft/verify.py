@@ -17,7 +17,7 @@ from weft.log.answers import AnswerLog, AnswerRecord
 from weft.log.catalog import Catalog, QueryVersion
 from weft.log.home import Home
 from weft.log.paths import AnyPath
-from weft.plan.nodes import Program, Query
+from weft.plan.nodes import Program, Query, Related
 from weft.reference import reference_sql
 from weft.share.parts import parts
 from weft.testing.compare import bounds, difference
@@ -46,6 +46,9 @@ def verify(spark: SparkSession, home: AnyPath, program: Program, name: str) -> V
     from weft.spark.committed import read_committed  # noqa: PLC0415
 
     query = _find(program, name)
+    if isinstance(query.plan, Related):
+        note = "answers of queries over several sources, or of rows as they are, cannot be verified yet"
+        return Verification(query.name, 0, 0, False, [], note)
     looked = Home.look(home)
     version = _version(Catalog(looked), query)
     last = AnswerLog(looked).last

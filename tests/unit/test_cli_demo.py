@@ -104,6 +104,18 @@ def test_a_standing_filter_shows_its_last_row() -> None:
     assert tick == Tick("tape", None, "", (("symbol", "B"), ("qty", "2")))
 
 
+def test_a_row_of_a_relation_is_shown_with_when_it_begins() -> None:
+    text = """CREATE STREAM a (id INT, ts TIMESTAMP) TIMESTAMP BY ts DELAY 0 SECONDS FROM socket;
+        CREATE QUERY pairs AS SELECT x.id FROM a [RANGE 1 MINUTE] x JOIN a [RANGE 1 MINUTE] y ON x.id = y.id;
+        CREATE QUERY seen AS SELECT DISTINCT id FROM a [RANGE 1 MINUTE] EMIT CHANGES"""
+    pairs, seen = spread(optimize_program(bind_program(parse_program(text, "two.sql"))), ["pairs", "seen"], 2)
+    begun = pa.array([NOON, NOON + SECOND], TIME)
+    tick = newest(pairs, pa.table({"valid_from": begun, "valid_to": begun, "id": [1, 2]}), None)
+    assert (tick.window_end, tick.values) == (NOON + SECOND, (("id", "2"),))
+    tick = newest(seen, pa.table({"change": ["+", "-"], "changed_at": begun, "id": [1, 2]}), None)
+    assert (tick.window_end, tick.values) == (NOON + SECOND, (("change", "-"), ("id", "2")))
+
+
 def test_values_are_short() -> None:
     odd = rows(
         0, symbol=[None], a=[1234567], b=[0.1234567], c=[12345.678], d=[None], e=[True], f=[[1, 2]], g=[NOW]

@@ -104,9 +104,7 @@ class Step:
         answers = relations.answer(reach, self._runtime.folded)
         relations.forget(reach)
         self._late.update(relations.late())
-        self._outcome.add_related(
-            {name: table.num_rows for name, table in answers.items()}, relations.failed()
-        )
+        self._outcome.add_related(answers, relations.failed())
         for name, table in answers.items():
             self._append(self._keys[name], table)
 

@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 
+import pyarrow as pa
+import pyarrow.compute as pc
+
 from weft.engine.due import Answers
 from weft.engine.tally import Tally
 from weft.log.ingest import IngestRecord
@@ -38,9 +41,12 @@ class Outcome:
         """Count the rows of standing filters, by version."""
         self.tally.add({"answers": dict(rows)})
 
-    def add_related(self, answers: Mapping[str, int], failed: Mapping[str, int]) -> None:
+    def add_related(self, answers: Mapping[str, pa.Table], failed: Mapping[str, int]) -> None:
         """Count what is told of relations, and the rows on which one of their expressions failed."""
-        self.tally.add({"answers": self._by_key(answers), "dead": self._by_key(failed)})
+        told = {name: table.num_rows for name, table in answers.items()}
+        windows = {name: _windows_in(table) for name, table in answers.items()}
+        self.tally.add({"answers": self._by_key(told), "dead": self._by_key(failed)})
+        self.tally.add({"windows": self._by_key(windows)})
 
     def add_answers(self, made: Answers, late: Mapping[str, int]) -> None:
         self.tally.add({"dead": self._by_key({name: rows.num_rows for name, rows in made.failed.items()})})
@@ -49,6 +55,13 @@ class Outcome:
 
     def _by_key(self, counts: Mapping[str, int]) -> dict[str, int]:
         return {self.keys[name]: count for name, count in counts.items() if name in self.keys}
+
+
+def _windows_in(answers: pa.Table) -> int:
+    """How many windows they are of; without SLIDE they are of none."""
+    if "window_end" not in answers.column_names:
+        return 0
+    return int(pc.count_distinct(answers.column("window_end")).as_py())
 
 
 def stopped(

@@ -12,8 +12,12 @@ from weft.engine.epochs import failures
 from weft.engine.runtime import Runtime
 from weft.engine.status import QueryStatus, Status, StreamStatus, TableStatus
 from weft.engine.windows import needed_from
+from weft.lang.bodies import Emission
+from weft.lang.statements import WindowSpec
 from weft.log.catalog import QueryVersion
-from weft.plan.relationtree import streams
+from weft.plan.relationpatterns import has_lives
+from weft.plan.relations import AsOf, Emitted, Relation
+from weft.plan.relationtree import streams, walk
 from weft.share.nodes import Tap, Woven
 from weft.share.show import show_window
 from weft.times import BEGINNING, Instant, show_duration, show_instant
@@ -140,13 +144,51 @@ def _related_status(
 ) -> QueryStatus:
     read = streams(woven.relation)
     sink = woven.query.sink.format if woven.query.sink else "store"
-    behind = min(read, key=lambda name: _watermark(runtime, name) or BEGINNING, default="")
+    behind = min(read, key=lambda name: _watermark(runtime, name) or BEGINNING)
+    window, next_end, waits_for = _awaited(runtime, woven, behind)
     return QueryStatus(
-        window="as of each instant",
-        next_end=None,
-        waits_for=f"rows of {behind}",
+        window=window,
+        next_end=next_end,
+        waits_for=waits_for,
         **_common(runtime, version, ", ".join(read), sink, sinks),
     )
+
+
+def _awaited(runtime: Runtime, woven: Woven, behind: str) -> tuple[str, Instant | None, str]:
+    """As of when a relation is answered, the next such end, and what it waits for.
+
+    The stream that is furthest `behind` decides, unless rows are told as they come.
+    """
+    watermark = _watermark(runtime, behind)
+    slides = [node for node in walk(woven.relation) if isinstance(node, AsOf)]
+    if slides:
+        next_end = None if watermark is None else _next_slide(slides[0], watermark)
+        return _show_slide(slides[0]), next_end, _waits_for(runtime, behind, next_end)
+    if _is_told_at_once(woven.relation):
+        return "each instant", None, f"rows of {' or '.join(streams(woven.relation))} that it wants"
+    waits_for = f"the first row of {behind}" if watermark is None else f"later rows of {behind}"
+    return "each instant", None, waits_for
+
+
+def _next_slide(slide: AsOf, watermark: Instant) -> Instant:
+    return needed_from(0, slide.slide, slide.offset, watermark)
+
+
+def _show_slide(slide: AsOf) -> str:
+    if not slide.range:
+        return f"all, every {show_duration(slide.slide)}"
+    return show_window(WindowSpec(slide.range, slide.slide, slide.offset))
+
+
+def _is_told_at_once(relation: Relation) -> bool:
+    """Does it go out with the batch that brings it, however far the other streams are?"""
+    match relation:
+        case Emitted(emission=Emission.CHANGES):
+            return True
+        case Emitted(source=source, emission=Emission.LIVES | Emission.WSTREAM):
+            return has_lives(source)
+        case _:
+            return False
 
 
 def _failed_status(runtime: Runtime, name: str, reason: str) -> QueryStatus:

@@ -122,6 +122,12 @@ def _emission(
             "misplaced-output", f"{output.emission.upper()} and EMIT CHANGES do not go together",
             at=output.place, help="remove one of them",
         )  # fmt: skip
+    if changes and slide is not None:
+        raise QueryError(
+            "misplaced-output", "EMIT CHANGES tells changes as they come, and does not go with SLIDE",
+            at=statement.place, because="each window is answered once, when it is complete",
+            help="remove SLIDE from the windows, or EMIT CHANGES",
+        )  # fmt: skip
     if changes:
         return Emission.CHANGES
     if output is None:

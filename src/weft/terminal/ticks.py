@@ -14,21 +14,28 @@ import pyarrow.compute as pc
 from weft.engine.status import Status
 from weft.lang.statements import CreateQuery
 from weft.log.paths import AnyPath
-from weft.plan.nodes import Program, Project, Query
+from weft.plan.nodes import Program, Project, Query, Related
+from weft.plan.relationtree import columns
 from weft.results import Dataset, last, store, version
 from weft.terminal.board import Tick
+from weft.times import Instant
 
 READS = 6  # queries looked up at a time: reading must not slow down what it reports on
 ROWS = 200  # rows looked at: the groups of the last window, or some of them
+_TIMES = ("valid_from", "valid_to", "changed_at")
 
 
 @dataclass(frozen=True, slots=True)
 class Watched:
-    """A query on the board: the columns that name a group, and whether the rows of a window are in order."""
+    """A query on the board: the columns that name a group, and whether the rows of a window are in order.
+
+    `times`: of a relation, the columns that say when a row begins to hold, or ends.
+    """
 
     name: str
     keys: tuple[str, ...]
     ranked: bool
+    times: tuple[str, ...] = ()
 
 
 def spread(program: Program, first: Sequence[str], most: int) -> tuple[Watched, ...]:
@@ -50,7 +57,15 @@ def _watched(query: Query) -> Watched:
         item.name for item in items if item.expr.sql.startswith("_k") and item.expr.sql[2:].isdigit()
     )
     ordered = isinstance(query.statement, CreateQuery) and bool(query.statement.select.order_by)
-    return Watched(query.name, keys, ordered)
+    return Watched(query.name, keys, ordered, _times(query))
+
+
+def _times(query: Query) -> tuple[str, ...]:
+    match query.plan:
+        case Related(relation):
+            return tuple(column.name for column in columns(relation) if column.name in _TIMES)
+        case _:
+            return ()
 
 
 @dataclass(slots=True)
@@ -93,19 +108,23 @@ class Ticker:
 
 
 def newest(one: Watched, answers: pa.Table, before: Tick | None) -> Tick:
-    """One row of the last window: the group shown before if it is there, else (or of a ranking) the first."""
-    window_end = None
+    """One row of the last window: the group shown before if it is there, else (or of a ranking) the first.
+
+    Without windows it is the last row.
+    """
+    at: Instant | None
     if "window_end" in answers.column_names:
         ends = answers.column("window_end")
         answers = answers.filter(pc.equal(ends, ends[-1]))
-        window_end = ends[-1].cast(pa.timestamp("us", "UTC")).value
+        at = ends[-1].cast(pa.timestamp("us", "UTC")).value
     else:
         answers = answers.slice(answers.num_rows - 1)
+        at = answers.column(one.times[0])[0].cast(pa.timestamp("us", "UTC")).value if one.times else None
     rows = answers.to_pylist()
     row = next((r for r in rows if before and not one.ranked and _group(one, r) == before.group), rows[0])
-    hidden = {"window_start", "window_end", *one.keys}
+    hidden = {"window_start", "window_end", *one.keys, *one.times}
     values = tuple((name, _value(value)) for name, value in row.items() if name not in hidden)
-    return Tick(one.name, window_end, _group(one, row), values, _trend(before, _group(one, row), values))
+    return Tick(one.name, at, _group(one, row), values, _trend(before, _group(one, row), values))
 
 
 def _group(one: Watched, row: dict[str, Any]) -> str:
