@@ -9,7 +9,6 @@ import numpy as np
 import pyarrow as pa
 
 from weft.engine.relations.evaluate import Condition, Evaluator, Finisher, schema_of
-from weft.engine.relations.matching import matching
 from weft.engine.relations.operator import Stateless
 from weft.kernels.arrow import whole
 from weft.kernels.combine import Bools, Ints
@@ -18,8 +17,9 @@ from weft.kernels.relations.tables import NEVER, Lives, take
 from weft.plan.nodes import Column
 from weft.plan.relations import Paired
 from weft.plan.relationtree import columns
-from weft.share.chains import LEFT, RIGHT, Chain, Link, Wanted
 from weft.share.intakes import CONDITION
+from weft.share.relations.links import LEFT, RIGHT, Chain, Link, Wanted
+from weft.share.relations.matching import matching
 from weft.times import BEGINNING, Duration, Instant
 
 TIME = "_time"  # of a row: when it came into its window, however late it was

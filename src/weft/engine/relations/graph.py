@@ -8,12 +8,11 @@ from dataclasses import dataclass, field
 
 import pyarrow as pa
 
-from weft.engine.relations.build import is_strict, operator
+from weft.engine.relations.build import operator
 from weft.engine.relations.chained import Chaining, Tapping
 from weft.engine.relations.deduplicating import Deduplicating
 from weft.engine.relations.evaluate import Finisher
-from weft.engine.relations.joining import Joining, Many, flattened
-from weft.engine.relations.lower import lowered
+from weft.engine.relations.joining import Joining
 from weft.engine.relations.operator import Operator, Told
 from weft.engine.relations.pairing import PairingLives
 from weft.engine.relations.reading import Reading
@@ -23,8 +22,10 @@ from weft.lang.bodies import Emission
 from weft.plan.nodes import Stream
 from weft.plan.relations import AsOf, Emitted, Grouped, Paired, Relation, Rows
 from weft.plan.relationtree import below, streams
-from weft.share.chains import Chain, Link, link
 from weft.share.nodes import Woven
+from weft.share.relations.links import Chain, Link, link
+from weft.share.relations.lowering import lowered
+from weft.share.relations.many import joined
 from weft.times import BEGINNING, Instant
 
 Key = tuple[Relation, Instant]  # a relation, and after which time it begins
@@ -102,7 +103,7 @@ class Graph:
                 node.operator.chain = self._chains[(linked.chain, bound)]
             if node is None:
                 made: Operator
-                many = _many(relation)
+                many = joined(relation)
                 if linked is not None and isinstance(relation, Paired):
                     made = Tapping(relation, linked, self._chains[(linked.chain, bound)])
                 elif many is not None and isinstance(relation, Paired):
@@ -238,15 +239,8 @@ def _carried(relation: Relation) -> tuple[Relation, ...]:
     """The relations below that are nodes of their own: GROUP BY looks by itself, as of each slide."""
     if isinstance(relation, Grouped) and isinstance(relation.source, AsOf):
         return below(relation.source)
-    many = _many(relation)
+    many = joined(relation)
     return below(relation) if many is None else many.sources
-
-
-def _many(relation: Relation) -> Many | None:
-    """A join of three and more, all of which have lives."""
-    if not isinstance(relation, Paired) or is_strict(relation):
-        return None
-    return flattened(relation)
 
 
 def _name(key: Key) -> str:
