@@ -20,15 +20,12 @@ from weft.engine.relations.telling import Telling
 from weft.kernels.relations.tables import Changes
 from weft.lang.bodies import Emission
 from weft.plan.nodes import Stream
-from weft.plan.relations import AsOf, Emitted, Grouped, Paired, Relation, Rows
-from weft.plan.relationtree import below, streams
+from weft.plan.relations import Paired, Rows
+from weft.plan.relationtree import streams
 from weft.share.nodes import Woven
-from weft.share.relations.links import Chain, Link, link
-from weft.share.relations.lowering import lowered
-from weft.share.relations.many import joined
+from weft.share.relations.weave import ChainKey, Key, Weave, weave
+from weft.share.relations.weave import Node as Planned
 from weft.times import BEGINNING, Instant
-
-Key = tuple[Relation, Instant]  # a relation, and after which time it begins
 
 
 @dataclass(slots=True)
@@ -67,7 +64,7 @@ class Graph:
         self._finisher = finisher
         self._nodes: dict[Key, Node] = {}
         self._upto: dict[Key, Instant] = {}  # how far each node was complete in the last step
-        self._chains: dict[tuple[Chain, Instant], Chaining] = {}
+        self._chains: dict[ChainKey, Chaining] = {}
         self.tops: dict[str, Top] = {}
 
     def adopt(
@@ -76,60 +73,45 @@ class Graph:
         """Carry out these queries: what stays goes on, what is new begins with nothing."""
         before, self._nodes = self._nodes, {}
         tops, self.tops = self.tops, {}
-        asked = {
-            each.query.name: (lowered(each.relation), bounds.get(each.query.name, BEGINNING))
-            for each in related
-        }
-        self._link(asked.values(), declared)
-        for name, (relation, bound) in asked.items():
-            assert isinstance(relation, Emitted)
-            node = self._node(relation.source, bound, before, declared)
-            top = tops.get(name)
-            if top is None or top.node is not node or top.telling.relation != relation:
-                top = Top(name, node, Telling(relation))
+        woven = weave(
+            {each.query.name: (each.relation, bounds.get(each.query.name, BEGINNING)) for each in related}
+        )
+        self._link(woven, declared)
+        for key, planned in woven.nodes.items():
+            self._nodes[key] = self._node(planned, before.get(key), declared)
+        for name, told in woven.tops.items():
+            node, top = self._nodes[told.key], tops.get(name)
+            if top is None or top.node is not node or top.telling.relation != told.relation:
+                top = Top(name, node, Telling(told.relation))
             top.below = list(_under(node))
             self.tops[name] = top
 
-    def _node(
-        self, relation: Relation, bound: Instant, before: Mapping[Key, Node], declared: Mapping[str, Stream]
-    ) -> Node:
-        key = (relation, bound)
-        if key not in self._nodes:
-            linked = link(relation) if isinstance(relation, Paired) else None
-            under = _carried(relation) if linked is None else ()
-            sources = tuple(self._node(each, bound, before, declared) for each in under)
-            node = before.get(key)
-            if node is not None and linked is not None and isinstance(node.operator, Tapping):
-                node.operator.chain = self._chains[(linked.chain, bound)]
-            if node is None:
-                made: Operator
-                many = joined(relation)
-                if linked is not None and isinstance(relation, Paired):
-                    made = Tapping(relation, linked, self._chains[(linked.chain, bound)])
-                elif many is not None and isinstance(relation, Paired):
-                    made = Joining(relation, many, self._finisher)
-                else:
-                    made = operator(relation, bound, declared, self._finisher)
-                node = Node(key, made, sources, streams(relation))
-            self._nodes[key] = node
-        return self._nodes[key]
+    def _node(self, planned: Planned, known: Node | None, declared: Mapping[str, Stream]) -> Node:
+        """What carries it out: as before, or new; a tap goes on with the chain as it is now."""
+        relation, bound = planned.key
+        chain = None if planned.link is None else self._chains[(planned.link.chain, bound)]
+        if known is not None:
+            if chain is not None and isinstance(known.operator, Tapping):
+                known.operator.chain = chain
+            return known
+        made: Operator
+        if planned.link is not None and chain is not None and isinstance(relation, Paired):
+            made = Tapping(relation, planned.link, chain)
+        else:
+            made = operator(planned, declared, self._finisher)
+        sources = tuple(self._nodes[each] for each in planned.sources)
+        return Node(planned.key, made, sources, streams(relation))
 
-    def _link(self, asked: Iterable[Key], declared: Mapping[str, Stream]) -> None:
+    def _link(self, woven: Weave, declared: Mapping[str, Stream]) -> None:
         """The chains of all joins; one that stays goes on with the rows that it holds."""
-        links: dict[tuple[Chain, Instant], dict[Link, None]] = {}
-        for relation, bound in asked:
-            for node in _nodes_of(relation):
-                found = link(node) if isinstance(node, Paired) else None
-                if found is not None:
-                    links.setdefault((found.chain, bound), {})[found] = None
         before, self._chains = self._chains, {}
-        for key, some in links.items():
+        for key, links in woven.chains.items():
             chain, bound = key
             times = declared[chain.left].statement.time_column, declared[chain.right].statement.time_column
             known = before.get(key)
             if known is None:
-                known = Chaining(chain, tuple(some), times, bound, self._finisher)
-            self._chains[key] = known.relinked(tuple(some))
+                known = Chaining(chain, tuple(links), times, bound, self._finisher)
+            self._chains[key] = known.relinked(tuple(links))
 
     def feed(self, stream: str, rows: pa.Table) -> None:
         """The rows of a batch."""
@@ -226,21 +208,6 @@ class Graph:
 
 def _upto(node: Node, complete: Mapping[str, Instant]) -> Instant:
     return min((complete.get(stream, BEGINNING) for stream in node.streams), default=BEGINNING)
-
-
-def _nodes_of(relation: Relation) -> Iterable[Relation]:
-    """The relation and all below it that are nodes of the graph."""
-    yield relation
-    for each in _carried(relation):
-        yield from _nodes_of(each)
-
-
-def _carried(relation: Relation) -> tuple[Relation, ...]:
-    """The relations below that are nodes of their own: GROUP BY looks by itself, as of each slide."""
-    if isinstance(relation, Grouped) and isinstance(relation.source, AsOf):
-        return below(relation.source)
-    many = joined(relation)
-    return below(relation) if many is None else many.sources
 
 
 def _name(key: Key) -> str:
