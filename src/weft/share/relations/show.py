@@ -87,13 +87,16 @@ def _chain(
         yield f"    rows of {stream} are held, for as long as the longest that wants them"
         some = slices(wanted, links, classes)
         yield from table([_slice_row(one) for one in some if query in (None, *one.queries)], indent=6)
-    yield f"    {_merging(ours)}"
+    yield from _merging(ours)
     yield "    a pair goes to"
     taps = links.items() if query is None else [each for each in links.items() if query in each[1]]
     yield from table([_tap_row(chain, link, names) for link, names in taps], indent=6)
     yield f"    predicted {_work(known.work)}"
     bases = f"{_load(chain.left, loads)}; {_load(chain.right, loads)}"
+    ever = any(each.range is None for link in links for each in (link.left, link.right))
     yield f"      {bases}; half of the rows meet a condition, assumed"
+    if ever:
+        yield "      rows that are wanted for ever are not in it: there is no end to them"
 
 
 def _slice_row(one: Slice) -> tuple[str, ...]:
@@ -102,12 +105,15 @@ def _slice_row(one: Slice) -> tuple[str, ...]:
     return length, conditions, ", ".join(one.queries), f"class {one.at}"
 
 
-def _merging(some: Chained) -> str:
-    merged = [each for side in (some.left, some.right) for each in side.classes if len(each) > 1]
-    if not merged:
-        return "a class for each length: to look at more rows would cost more than to look once more"
-    saved = some.left.apart + some.right.apart - some.left.cost - some.right.cost
-    return f"one class for several lengths saves look-ups: {cpu(saved)} CPU time a second at rates assumed"
+def _merging(ours: Chained) -> Iterator[str]:
+    """Why several lengths lie apart, or together; nothing where each side has one."""
+    saved = ours.left.apart + ours.right.apart - ours.left.cost - ours.right.cost
+    sides = ours.left.classes, ours.right.classes
+    if any(len(each) > 1 for classes in sides for each in classes):
+        saving = f"{cpu(saved)} CPU time a second at rates assumed"
+        yield f"    one class for several lengths saves look-ups: {saving}"
+    elif any(len(classes) > 1 for classes in sides):
+        yield "    a class for each length: to look at more rows would cost more than to look once more"
 
 
 def _tap_row(chain: Chain, link: Link, queries: Sequence[str]) -> tuple[str, ...]:
