@@ -79,3 +79,24 @@ def test_aggregates_beside_relations_are_explained_as_ever(program: Program) -> 
     assert "what sharing saves, 1 query" in text
     assert "stream acks" not in text
     assert "chain c0: sent and acks" in text
+
+
+STREAMS = TEXT[: TEXT.index("CREATE QUERY")]
+JOIN = "CREATE QUERY {} AS SELECT s.id FROM sent [RANGE {}] s JOIN acks [RANGE 1 MINUTE] a ON {};"
+
+
+def explained(*queries: str) -> str:
+    return explain_program(optimize_program(bind_program(parse_program(STREAMS + "".join(queries)))))
+
+
+def test_the_sides_of_an_equality_make_no_other_chain() -> None:
+    one = JOIN.format("one", "1 MINUTE", "s.id = a.id AND s.size < a.code")
+    other = JOIN.format("other", "1 HOUR", "a.id = s.id AND s.size < a.code")
+    assert "2 joins of 2 queries" in explained(one, other)
+    assert "2 joins of 2 queries" not in explained(one, other.replace("s.size < a.code", "a.code < s.size"))
+
+
+def test_rows_without_end_are_not_counted_and_that_is_said() -> None:
+    said = "rows that are wanted for ever are not in it"
+    assert said in explained(JOIN.format("one", "UNBOUNDED", "s.id = a.id"))
+    assert said not in explained(JOIN.format("one", "1 HOUR", "s.id = a.id"))
