@@ -82,9 +82,9 @@ def work_of(node: Node, loads: Loads) -> Work:
             return Work(held, rate, pairs)
         case Means.CHECK:
             return Work(held, rate, 0.0)
-        case Means.GROUPS_ALWAYS | Means.LOOKS | Means.GROUPS_AS_OF:
+        case Means.GROUPS_ALWAYS | Means.LOOKS | Means.GROUPS_AS_OF | Means.COUNTS:
             return Work(held, 0.0, 0.0)
-        case Means.COUNTS | Means.LONGEST | Means.STAY:
+        case Means.LONGEST | Means.STAY:
             return Work(flow(node.relation, supposed(node.relation, loads)).rows, 0.0, 0.0)
         case _:
             return Work(0.0, 0.0, 0.0)

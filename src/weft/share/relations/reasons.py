@@ -50,23 +50,23 @@ def holds(means: Means) -> str:
         case Means.VERSIONS:
             return "versions by key"
         case Means.STAY:
-            return "counts by row, where rows have no lives of their own"
+            return "a calendar of changes to come, where rows have no lives of their own"
         case Means.ORDERED:
             return "rows of each source, sorted by key and begin"
         case Means.PAIRS:
             return "rows of both sides, sorted by key and begin"
         case Means.PAIRS_OF_CHANGES:
-            return "changes of both sides, by key"
+            return "changes of both sides by key, and calendars of changes to come"
         case Means.CHECK:
-            return "rows of both sides and how many partners, by key"
+            return "rows, keys or rows of the other side, how many partners, and calendars of changes to come"
         case Means.COUNTS:
-            return "how often each row is there, by row"
+            return "how often each row is there, and a calendar of changes to come"
         case Means.LONGEST:
             return "what was told, and of equal rows the one that goes on"
         case Means.LOOKS | Means.GROUPS_AS_OF:
             return "rows until the last slide that sees them"
         case Means.GROUPS_ALWAYS:
-            return "groups as they were told, with totals or rows"
+            return "groups as they were told with totals or rows, and a calendar of changes to come"
         case _:
             assert_never(means)
 
