@@ -20,6 +20,9 @@ from weft.share.model.measured import Measured
 from weft.share.model.show import show_cost_of, show_forecast
 from weft.share.nodes import SharedPlan
 from weft.share.predicates import Hidden
+from weft.share.relations.describe import describe_relations
+from weft.share.relations.program import without_relations
+from weft.share.relations.show import show_relation_of, show_relations
 from weft.share.show import show_shared, show_tap
 
 
@@ -67,12 +70,19 @@ def explain_program(
 
 def _texts(plan: SharedPlan, query: Query | None, basis: Basis, found: Compared | None) -> Iterator[str]:
     if query is None:
-        yield show_shared(plan)
-        if plan.streams:
-            yield show_forecast(forecast(plan, basis))
+        alone = without_relations(plan)
+        if alone.streams or not plan.related:
+            yield show_shared(alone)
+        if plan.related:
+            yield show_relations(plan, basis.loads)
+        if alone.streams:
+            yield show_forecast(forecast(alone, basis))
     else:
         yield show(query.plan)
-        yield f"{show_tap(plan, query.name)}\n{show_cost_of(plan, query.name, basis)}"
+        if any(each.query.name == query.name for each in plan.related):
+            yield show_relation_of(plan, query.name, basis.loads)
+        else:
+            yield f"{show_tap(plan, query.name)}\n{show_cost_of(plan, query.name, basis)}"
     if found is not None:
         yield show_compared(found, None if query is None else query.name)
 
@@ -80,14 +90,15 @@ def _texts(plan: SharedPlan, query: Query | None, basis: Basis, found: Compared 
 def _described(
     program: Program, plan: SharedPlan, query: Query | None, basis: Basis, found: Compared | None
 ) -> dict[str, Any]:
-    queries = program.queries if query is None else (query,)
+    queries, alone = program.queries if query is None else (query,), without_relations(plan)
     logical = {one.name: show(one.plan).splitlines() for one in queries}
     if query is None:
-        cost = describe_forecast(forecast(plan, basis))
+        cost = describe_forecast(forecast(alone, basis))
     else:
-        cost = describe_cost_of(plan, query.name, basis)
+        cost = describe_cost_of(alone, query.name, basis)
     told = {} if found is None else {"measured": describe_compared(found)}
-    return {"plans": logical, "shared": describe(plan), "cost": cost} | told
+    related = {"relations": describe_relations(plan, basis.loads)} if plan.related else {}
+    return {"plans": logical, "shared": describe(alone), "cost": cost} | related | told
 
 
 def _find(program: Program, name: str) -> Query:

@@ -1,4 +1,4 @@
-"""Which operator carries out a relation: decided by the update patterns of what it rests on."""
+"""The operator of each node of the graph: which one was decided where explain can say why."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from weft.engine.relations.counting import Comparing
 from weft.engine.relations.deduplicating import Deduplicating
 from weft.engine.relations.evaluate import Finisher
 from weft.engine.relations.grouping import GroupingAlways, GroupingAsOf
+from weft.engine.relations.joining import Joining
 from weft.engine.relations.leading import Choosing
 from weft.engine.relations.looking import Looking
 from weft.engine.relations.operator import Keeping, Making, Operator, Uniting
@@ -16,9 +17,7 @@ from weft.engine.relations.pairing import PairingLives
 from weft.engine.relations.reading import Reading
 from weft.engine.relations.staying import Staying
 from weft.errors import Bug
-from weft.lang.bodies import SetKind
 from weft.plan.nodes import Stream
-from weft.plan.relationpatterns import Pattern, relation_pattern
 from weft.plan.relations import (
     AsOf,
     Distinct,
@@ -29,51 +28,47 @@ from weft.plan.relations import (
     Made,
     Merged,
     Paired,
-    Relation,
     Rows,
     Whether,
 )
 from weft.plan.relationtree import columns
-from weft.times import Instant
+from weft.share.relations.means import Means
+from weft.share.relations.weave import Node
 
 
-def operator(
-    relation: Relation, bound: Instant, declared: Mapping[str, Stream], finisher: Finisher
-) -> Operator:
+def operator(node: Node, declared: Mapping[str, Stream], finisher: Finisher) -> Operator:
     """What carries out this node over those below it."""
-    match relation:
-        case Rows(stream=stream):
+    relation, bound = node.key
+    match node.means, relation:
+        case Means.READS, Rows(stream=stream):
             return Reading(relation, declared[stream].statement.time_column, bound)
-        case Kept():
+        case Means.FILTER, Kept():
             return Keeping(relation, columns(relation), finisher)
-        case Made(source=source):
+        case Means.COLUMNS, Made(source=source):
             return Making(relation, columns(source), columns(relation), finisher)
-        case Lasting():
+        case Means.STAY, Lasting():
             return Staying(relation)
-        case Merged(kind=SetKind.UNION, all=True):
+        case Means.UNION, Merged():
             return Uniting(columns(relation))
-        case Paired() if not is_strict(relation):
+        case Means.ORDERED, Paired() if node.many is not None:
+            return Joining(relation, node.many, finisher)
+        case Means.PAIRS, Paired():
             return PairingLives(relation, finisher)
-        case AsOf():
-            return Looking(relation)
-        case Leading():
-            return Choosing(relation, finisher)
-        case Grouped(source=AsOf()):
-            return GroupingAsOf(relation, finisher)
-        case Grouped():
-            return GroupingAlways(relation, finisher)
-        case Paired():
+        case Means.PAIRS_OF_CHANGES, Paired():
             return PairingChanges(relation, finisher)
-        case Whether():
+        case Means.LOOKS, AsOf():
+            return Looking(relation)
+        case Means.FIRST, Leading():
+            return Choosing(relation, finisher)
+        case Means.GROUPS_AS_OF, Grouped():
+            return GroupingAsOf(relation, finisher)
+        case Means.GROUPS_ALWAYS, Grouped():
+            return GroupingAlways(relation, finisher)
+        case Means.CHECK, Whether():
             return Checking(relation, finisher)
-        case Distinct():
-            return Comparing(relation) if is_strict(relation) else Deduplicating(relation)
-        case Merged():
+        case Means.COUNTS, Distinct() | Merged():
             return Comparing(relation)
+        case Means.LONGEST, Distinct():
+            return Deduplicating(relation)
         case _:
             raise Bug("no-operator", f"nothing carries out {type(relation).__name__}")
-
-
-def is_strict(relation: Relation) -> bool:
-    """Are its rows told as changes?"""
-    return relation_pattern(relation) is Pattern.STRICT

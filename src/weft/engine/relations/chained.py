@@ -9,7 +9,6 @@ import numpy as np
 import pyarrow as pa
 
 from weft.engine.relations.evaluate import Condition, Evaluator, Finisher, schema_of
-from weft.engine.relations.matching import matching
 from weft.engine.relations.operator import Stateless
 from weft.kernels.arrow import whole
 from weft.kernels.combine import Bools, Ints
@@ -18,8 +17,11 @@ from weft.kernels.relations.tables import NEVER, Lives, take
 from weft.plan.nodes import Column
 from weft.plan.relations import Paired
 from weft.plan.relationtree import columns
-from weft.share.chains import LEFT, RIGHT, Chain, Link, Wanted
 from weft.share.intakes import CONDITION
+from weft.share.model.load import Load
+from weft.share.relations.classes import shelves
+from weft.share.relations.links import LEFT, RIGHT, Chain, Link, Wanted
+from weft.share.relations.matching import matching
 from weft.times import BEGINNING, Duration, Instant
 
 TIME = "_time"  # of a row: when it came into its window, however late it was
@@ -106,13 +108,13 @@ class Side:
         held = (*self.columns, Column(TIME, "bigint"), *(Column(where, "boolean") for where in self.wheres))
         self._schema = schema_of(held)
         self._depths = tuple(dict.fromkeys((each.where, each.range) for each in wanted))
-        ranges = sorted({range_ for _, range_ in self._depths if range_ is not None})
-        self._classes = [[each] for each in ranges]
+        self._wanted = tuple(wanted)
         self._new: list[Lives] = []
         self._late, self.complete = 0, BEGINNING
 
     def store(self, keys: int) -> RowStore:
-        return RowStore(keys, self._classes, schema=self._schema)
+        found = shelves(self._wanted, bool(keys), Load(), Load())
+        return RowStore(keys, found.classes, schema=self._schema)
 
     def feed(self, rows: pa.Table, time: str) -> None:
         """The rows of a batch."""

@@ -8,7 +8,6 @@ import pyarrow as pa
 
 from weft.engine.relations.calendar import Calendar
 from weft.engine.relations.evaluate import Condition, Evaluator, Finisher, schema_of
-from weft.engine.relations.matching import Matching, matching
 from weft.engine.relations.operator import Stateless, Told, as_changes, over
 from weft.engine.relations.pairing import side_by_side
 from weft.kernels.relations.changes import ChangeStore, Products, consolidate
@@ -19,6 +18,7 @@ from weft.plan.nodes import Column, Named
 from weft.plan.relations import Paired, Relation, Whether
 from weft.plan.relationtree import columns, reach_back
 from weft.plan.scope import column
+from weft.share.relations.matching import Matching, matching
 from weft.times import Instant
 
 

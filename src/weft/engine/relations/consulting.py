@@ -9,7 +9,6 @@ import pyarrow as pa
 
 from weft.engine.relations.editions import Editions, Version
 from weft.engine.relations.evaluate import Condition, Evaluator, Finisher, schema_of
-from weft.engine.relations.matching import Matching, matching
 from weft.engine.relations.operator import Stateless, Told
 from weft.engine.relations.pairing import side_by_side
 from weft.kernels.combine import Bools, Ints
@@ -20,6 +19,7 @@ from weft.plan.lookups import Lookup
 from weft.plan.nodes import Column
 from weft.plan.relations import Paired, Whether
 from weft.plan.relationtree import columns
+from weft.share.relations.matching import Matching, matching
 from weft.times import BEGINNING, Instant
 
 

@@ -8,14 +8,13 @@ from dataclasses import dataclass, field
 
 import pyarrow as pa
 
-from weft.engine.relations.build import is_strict, operator
+from weft.engine.relations.build import operator
 from weft.engine.relations.chained import Chaining, Tapping
 from weft.engine.relations.consulting import Consulting
 from weft.engine.relations.deduplicating import Deduplicating
 from weft.engine.relations.editions import Tables, Version
 from weft.engine.relations.evaluate import Finisher
-from weft.engine.relations.joining import Joining, Many, flattened
-from weft.engine.relations.lower import lowered
+from weft.engine.relations.joining import Joining
 from weft.engine.relations.operator import Operator, Told
 from weft.engine.relations.pairing import PairingLives
 from weft.engine.relations.reading import Reading
@@ -25,13 +24,13 @@ from weft.kernels.relations.tables import Changes
 from weft.lang.bodies import Emission
 from weft.plan.lookups import lookup
 from weft.plan.nodes import Stream
-from weft.plan.relations import AsOf, Emitted, Entries, Grouped, Paired, Relation, Rows, Whether
-from weft.plan.relationtree import below, columns, streams
-from weft.share.chains import Chain, Link, link
+from weft.plan.relations import Entries, Paired, Rows, Whether
+from weft.plan.relationtree import columns, streams
 from weft.share.nodes import Woven
+from weft.share.relations.means import Means
+from weft.share.relations.weave import ChainKey, Key, Weave, weave
+from weft.share.relations.weave import Node as Planned
 from weft.times import BEGINNING, Instant
-
-Key = tuple[Relation, Instant]  # a relation, and after which time it begins
 
 
 @dataclass(slots=True)
@@ -70,7 +69,7 @@ class Graph:
         self._finisher, self._tables = finisher, tables
         self._nodes: dict[Key, Node] = {}
         self._upto: dict[Key, Instant] = {}  # how far each node was complete in the last step
-        self._chains: dict[tuple[Chain, Instant], Chaining] = {}
+        self._chains: dict[ChainKey, Chaining] = {}
         self.tops: dict[str, Top] = {}
 
     def adopt(
@@ -79,67 +78,53 @@ class Graph:
         """Carry out these queries: what stays goes on, what is new begins with nothing."""
         before, self._nodes = self._nodes, {}
         tops, self.tops = self.tops, {}
-        asked = {
-            each.query.name: (lowered(each.relation), bounds.get(each.query.name, BEGINNING))
-            for each in related
-        }
-        self._link(asked.values(), declared)
-        for name, (relation, bound) in asked.items():
-            assert isinstance(relation, Emitted)
-            node = self._node(relation.source, bound, before, declared)
-            top = tops.get(name)
-            if top is None or top.node is not node or top.telling.relation != relation:
-                top = Top(name, node, Telling(relation))
+        woven = weave(
+            {each.query.name: (each.relation, bounds.get(each.query.name, BEGINNING)) for each in related}
+        )
+        self._link(woven, declared)
+        for key, planned in woven.nodes.items():
+            self._nodes[key] = self._node(planned, before.get(key), declared)
+        for name, told in woven.tops.items():
+            node, top = self._nodes[told.key], tops.get(name)
+            if top is None or top.node is not node or top.telling.relation != told.relation:
+                top = Top(name, node, Telling(told.relation))
             top.below = list(_under(node))
             self.tops[name] = top
 
-    def _node(
-        self, relation: Relation, bound: Instant, before: Mapping[Key, Node], declared: Mapping[str, Stream]
-    ) -> Node:
-        key = (relation, bound)
-        if key not in self._nodes:
-            linked = link(relation) if isinstance(relation, Paired) else None
-            under = _carried(relation) if linked is None else ()
-            sources = tuple(self._node(each, bound, before, declared) for each in under)
-            node = before.get(key)
-            if node is not None and linked is not None and isinstance(node.operator, Tapping):
-                node.operator.chain = self._chains[(linked.chain, bound)]
-            if node is None:
-                node = Node(key, self._operator(key, declared), sources, streams(relation))
-            self._nodes[key] = node
-        return self._nodes[key]
+    def _node(self, planned: Planned, known: Node | None, declared: Mapping[str, Stream]) -> Node:
+        """What carries it out: as before, or new; a tap goes on with the chain as it is now."""
+        relation, bound = planned.key
+        chain = None if planned.link is None else self._chains[(planned.link.chain, bound)]
+        if known is not None:
+            if chain is not None and isinstance(known.operator, Tapping):
+                known.operator.chain = chain
+            return known
+        sources = tuple(self._nodes[each] for each in planned.sources)
+        return Node(planned.key, self._operator(planned, chain, declared), sources, streams(relation))
 
-    def _operator(self, key: Key, declared: Mapping[str, Stream]) -> Operator:
-        relation, bound = key
-        match relation:
-            case Paired() if (linked := link(relation)) is not None:
-                return Tapping(relation, linked, self._chains[(linked.chain, bound)])
-            case Paired() | Whether() if (found := lookup(relation)) is not None:
+    def _operator(self, planned: Planned, chain: Chaining | None, declared: Mapping[str, Stream]) -> Operator:
+        relation, _ = planned.key
+        match planned.means, relation:
+            case Means.TAP, Paired() if planned.link is not None and chain is not None:
+                return Tapping(relation, planned.link, chain)
+            case Means.CONSULTS, Paired() | Whether() if (found := lookup(relation)) is not None:
                 editions = self._tables.editions(found.entries, self._finisher)
                 return Consulting(relation, found, editions, self._finisher)
-            case Paired() if (many := _many(relation)) is not None:
-                return Joining(relation, many, self._finisher)
-            case Entries(retroactive=True):
+            case Means.VERSIONS, Entries():
                 return Revising(columns(relation), self._tables.editions(relation, self._finisher))
             case _:
-                return operator(relation, bound, declared, self._finisher)
+                return operator(planned, declared, self._finisher)
 
-    def _link(self, asked: Iterable[Key], declared: Mapping[str, Stream]) -> None:
+    def _link(self, woven: Weave, declared: Mapping[str, Stream]) -> None:
         """The chains of all joins; one that stays goes on with the rows that it holds."""
-        links: dict[tuple[Chain, Instant], dict[Link, None]] = {}
-        for relation, bound in asked:
-            for node in _nodes_of(relation):
-                found = link(node) if isinstance(node, Paired) else None
-                if found is not None:
-                    links.setdefault((found.chain, bound), {})[found] = None
         before, self._chains = self._chains, {}
-        for key, some in links.items():
+        for key, links in woven.chains.items():
             chain, bound = key
             times = declared[chain.left].statement.time_column, declared[chain.right].statement.time_column
             known = before.get(key)
             if known is None:
-                known = Chaining(chain, tuple(some), times, bound, self._finisher)
-            self._chains[key] = known.relinked(tuple(some))
+                known = Chaining(chain, tuple(links), times, bound, self._finisher)
+            self._chains[key] = known.relinked(tuple(links))
 
     def feed(self, stream: str, rows: pa.Table) -> None:
         """The rows of a batch."""
@@ -245,33 +230,6 @@ def _upto(node: Node, complete: Mapping[str, Instant]) -> Instant:
     if not node.streams:
         return max(complete.values(), default=BEGINNING)
     return min(complete.get(stream, BEGINNING) for stream in node.streams)
-
-
-def _nodes_of(relation: Relation) -> Iterable[Relation]:
-    """The relation and all below it that are nodes of the graph."""
-    yield relation
-    for each in _carried(relation):
-        yield from _nodes_of(each)
-
-
-def _carried(relation: Relation) -> tuple[Relation, ...]:
-    """The relations below that are nodes of their own.
-
-    GROUP BY looks by itself, as of each slide; a table that rows look up tells nothing.
-    """
-    if isinstance(relation, Grouped) and isinstance(relation.source, AsOf):
-        return below(relation.source)
-    if (found := lookup(relation)) is not None:
-        return (found.rows,)
-    many = _many(relation)
-    return below(relation) if many is None else many.sources
-
-
-def _many(relation: Relation) -> Many | None:
-    """A join of three and more, all of which have lives."""
-    if not isinstance(relation, Paired) or is_strict(relation):
-        return None
-    return flattened(relation)
 
 
 def _name(key: Key) -> str:

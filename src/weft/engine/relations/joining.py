@@ -13,54 +13,24 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from weft.engine.relations.evaluate import Condition, Evaluator, Finisher, schema_of
-from weft.engine.relations.matching import Matching, matching
 from weft.engine.relations.operator import Stateless, Told
 from weft.kernels.relations.store import RowStore
 from weft.kernels.relations.tables import Lives, take
-from weft.lang.bodies import JoinKind
-from weft.lang.statements import Expr
 from weft.plan.nodes import Column
-from weft.plan.relationpatterns import Pattern, lasts, relation_pattern
-from weft.plan.relations import Entries, Paired, Relation
+from weft.plan.relationpatterns import lasts
+from weft.plan.relations import Paired, Relation
 from weft.plan.relationtree import columns
 from weft.plan.scope import names_in
 from weft.share.joinorder import Side, choose_order, cost
-from weft.share.parts import conjunction, conjuncts
+from weft.share.parts import conjunction
+from weft.share.relations.many import Many
+from weft.share.relations.matching import Matching, matching
 from weft.times import SECOND, Instant
 
 GAIN = 0.9  # of the cost of the order in use: a better one is taken when it costs less than that
 EVERY = 16  # steps: so often the order is looked at anew
 
 Order = tuple[int, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Many:
-    """An inner join of several sources: what it reads, and all that must hold."""
-
-    sources: tuple[Relation, ...]
-    conditions: tuple[Expr, ...]
-
-
-def flattened(relation: Paired) -> Many | None:
-    """The sources of nested inner joins, side by side; None where there are only two."""
-    found = _flat(relation)
-    return found if len(found.sources) > 2 else None
-
-
-def _flat(relation: Relation) -> Many:
-    match relation:
-        case Paired(kind=JoinKind.INNER, left=left, right=right, on=on) if not _is_table(left, right):
-            one, other = _flat(left), _flat(right)
-            mine = tuple(conjuncts(on)) if on is not None else ()
-            return Many(one.sources + other.sources, one.conditions + other.conditions + mine)
-        case _:
-            return Many((relation,), ())
-
-
-def _is_table(*sides: Relation) -> bool:
-    strict = any(relation_pattern(side) is Pattern.STRICT for side in sides)
-    return strict or any(isinstance(side, Entries) for side in sides)
 
 
 @dataclass(frozen=True, slots=True)

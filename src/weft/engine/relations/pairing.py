@@ -7,7 +7,6 @@ from collections.abc import Sequence
 import pyarrow as pa
 
 from weft.engine.relations.evaluate import Condition, Evaluator, Finisher, schema_of
-from weft.engine.relations.matching import matching
 from weft.engine.relations.operator import Stateless, Told
 from weft.kernels.relations.lots import Found
 from weft.kernels.relations.store import RowStore
@@ -16,6 +15,7 @@ from weft.plan.nodes import Named
 from weft.plan.relationpatterns import lasts
 from weft.plan.relations import Paired, Relation
 from weft.plan.relationtree import columns
+from weft.share.relations.matching import matching
 from weft.times import Instant
 
 

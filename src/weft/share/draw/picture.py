@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from weft.share.draw.bands import Band, Strip, standing, strips
+from weft.share.draw.chains import draw_relations
 from weft.share.draw.svg import BLUE, DARK, box, document, ribbon, text, tick
 from weft.share.draw.timeline import edges_of, shared_edges, timeline
 from weft.share.model.cost import Cost
@@ -18,6 +19,7 @@ from weft.share.model.figures import cpu, plain
 from weft.share.model.forecast import Basis, cost_of
 from weft.share.model.show import show_load
 from weft.share.nodes import SharedPlan, StreamPlan
+from weft.share.relations.program import without_relations
 from weft.share.show import show_keys, sketches_of
 from weft.times import show_duration
 
@@ -33,13 +35,16 @@ LEGEND = (
 
 
 def draw(plan: SharedPlan, basis: Basis) -> str:
-    """The shared plan of all streams, one below the other."""
+    """The shared plan of all streams, one below the other, and below them the chains of joins."""
     shapes, y = [], 0.0
-    for stream in plan.streams:
+    for stream in without_relations(plan).streams:
         picture = _Picture(stream, cost_of(stream, basis), y)
         load = show_load(basis.loads.of(stream.stream.name), basis.constants)
         shapes += [*picture.heading(load), *picture.shapes()]
         y = picture.bottom + 2 * GAP
+    if plan.related:
+        drawn, y = draw_relations(plan, y)
+        shapes += drawn
     return document(WIDTH, max(y, ROW), shapes or [text(ROWS_X, ROW - 5, EMPTY)])
 
 

@@ -73,4 +73,17 @@ def _renamed(source: Expr, names: dict[str, str]) -> Expr:
     def visit(node: exp.Expr) -> exp.Expr:
         return column(names[node.name]) if isinstance(node, exp.Column) else node
 
-    return expr(source.tree.transform(visit))
+    return expr(source.tree.transform(visit).transform(_left_first))
+
+
+def _left_first(node: exp.Expr) -> exp.Expr:
+    """`b.k = a.k` is `a.k = b.k`, so that both are one chain."""
+    if isinstance(node, exp.EQ) and _is_all(RIGHT, node.left) and _is_all(LEFT, node.right):
+        return exp.EQ(this=node.right, expression=node.left)
+    return node
+
+
+def _is_all(side: str, tree: exp.Expr) -> bool:
+    """Is it about columns of one side, and about any?"""
+    names = [each.name for each in tree.find_all(exp.Column)]
+    return bool(names) and all(name.startswith(side) for name in names)

@@ -1,0 +1,1 @@
+"""Relations of all queries woven together: decided here, shown by explain, carried out by the engine."""

@@ -1,0 +1,111 @@
+"""The relations of all queries as one graph: equal ones are one node, joins of two streams share chains."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from weft.plan.lookups import lookup
+from weft.plan.relations import Emitted, Paired, Relation
+from weft.plan.relationtree import below
+from weft.share.relations.links import Chain, Link, link
+from weft.share.relations.lowering import lowered
+from weft.share.relations.many import Many, joined
+from weft.share.relations.means import Means, means
+from weft.times import Instant
+
+Key = tuple[Relation, Instant]  # a relation, and after which time it begins
+ChainKey = tuple[Chain, Instant]
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """A relation that some queries rest on, and what carries it out over which others."""
+
+    key: Key
+    means: Means
+    sources: tuple[Key, ...]
+    queries: tuple[str, ...]
+    link: Link | None = None  # of a tap
+    many: Many | None = None  # of a join of three and more
+
+    @property
+    def relation(self) -> Relation:
+        return self.key[0]
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """A query: what is told, and the node that it is told of."""
+
+    relation: Emitted
+    key: Key
+
+
+@dataclass(frozen=True, slots=True)
+class Weave:
+    """All queries. A node comes before those that rest on it."""
+
+    tops: Mapping[str, Told]
+    nodes: Mapping[Key, Node]
+
+    @property
+    def chains(self) -> dict[ChainKey, dict[Link, tuple[str, ...]]]:
+        """The joins of each chain, and whose they are."""
+        found: dict[ChainKey, dict[Link, tuple[str, ...]]] = {}
+        for (_, bound), node in self.nodes.items():
+            if node.link is not None:
+                some = found.setdefault((node.link.chain, bound), {})
+                some[node.link] = tuple(dict.fromkeys((*some.get(node.link, ()), *node.queries)))
+        return found
+
+
+def weave(asked: Mapping[str, Key]) -> Weave:
+    """The graph of these queries, each of which sees rows after some time alone."""
+    weaver = _Weaver()
+    tops = {}
+    for name, (relation, bound) in asked.items():
+        top = lowered(relation)
+        assert isinstance(top, Emitted)
+        tops[name] = Told(top, weaver.add(top.source, bound, name))
+    return Weave(tops, {key: weaver.node(key) for key in weaver.sources})
+
+
+@dataclass(slots=True)
+class _Weaver:
+    sources: dict[Key, tuple[Key, ...]] = field(default_factory=dict)
+    queries: dict[Key, dict[str, None]] = field(default_factory=dict)
+
+    def add(self, relation: Relation, bound: Instant, query: str) -> Key:
+        """The relation with all below it, for one query."""
+        key = (relation, bound)
+        under = tuple(self.add(each, bound, query) for each in _carried(relation))
+        self.sources.setdefault(key, under)
+        self.queries.setdefault(key, {})[query] = None
+        return key
+
+    def node(self, key: Key) -> Node:
+        relation, by = key[0], means(key[0])
+        linked = link(relation) if by is Means.TAP and isinstance(relation, Paired) else None
+        many = joined(relation) if by is Means.ORDERED else None
+        return Node(key, by, self.sources[key], tuple(self.queries[key]), linked, many)
+
+
+def _carried(relation: Relation) -> tuple[Relation, ...]:
+    """The relations below that are nodes of their own: a chain reads by itself, and so does GROUP BY look."""
+    match means(relation):
+        case Means.TAP:
+            return ()
+        case Means.GROUPS_AS_OF:
+            (seen,) = below(relation)
+            return below(seen)
+        case Means.CONSULTS:
+            found = lookup(relation)
+            assert found is not None
+            return (found.rows,)
+        case Means.ORDERED:
+            many = joined(relation)
+            assert many is not None
+            return many.sources
+        case _:
+            return below(relation)
