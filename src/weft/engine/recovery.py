@@ -56,7 +56,9 @@ def save(runtime: Runtime) -> None:
     horizon = runtime.snapshots.horizon() or {}
     for stream, position in horizon.get("positions", {}).items():
         if stream in runtime.logs:
-            runtime.logs[stream].expire(min(position, _before_needed(runtime, stream, horizon)))
+            gone = min(position, _before_needed(runtime, stream, horizon))
+            runtime.logs[stream].expire(gone)
+            runtime.relations.arrivals.forget(stream, gone)
 
 
 def _before_needed(runtime: Runtime, stream: str, horizon: Mapping[str, Any]) -> int:
@@ -173,8 +175,10 @@ def _refill(runtime: Runtime, meta: Mapping[str, Any], snapshot: Snapshot) -> No
         for record in (one for one in records if one.number <= position):
             rows = runtime.fresh.rows(stream, record)
             if rows is not None:
-                runtime.relations.fold(stream, rows)
-    _tell_silently(runtime, meta["reach"])
+                runtime.relations.refill(stream, record.number, rows)
+    runtime.relations.refilled(reach, runtime.folded)
+    runtime.relations.late()
+    runtime.relations.failed()
 
 
 def _tell_silently(runtime: Runtime, reach: Mapping[str, list[int]]) -> None:

@@ -30,7 +30,7 @@ class Reading(Stateless):
         self._where = None if leaf.where is None else CONDITION + leaf.where.sql
         self._schema = schema_of(self.columns)
         self._new: list[Lives] = []
-        self._complete = BEGINNING
+        self.complete = BEGINNING
         self._late = 0
 
     def feed(self, rows: pa.Table) -> None:
@@ -45,10 +45,10 @@ class Reading(Stateless):
             mine &= holds.to_numpy(zero_copy_only=False)
         at = np.flatnonzero(mine)
         begins = times[at]
-        ends, late = ends_of(begins, self._leaf.range), begins < self._complete
+        ends, late = ends_of(begins, self._leaf.range), begins < self.complete
         if late.any():
             self._late += int(late.sum())
-            begins = np.maximum(begins, self._complete)
+            begins = np.maximum(begins, self.complete)
         table = pa.table([rows.column(name) for name in self._names], names=self._schema.names)
         lives = Lives(table.cast(self._schema), times, times).take(at) if self._names else None
         made = Lives(self._schema.empty_table() if lives is None else lives.table, begins, ends)
@@ -56,7 +56,7 @@ class Reading(Stateless):
 
     def advance(self, told: Sequence[Told], upto: Instant) -> Told:
         new, self._new = self._new, []
-        self._complete = upto
+        self.complete = upto
         return Lives.concat(new) if new else Lives.empty(self._schema)
 
     def late(self) -> int:
