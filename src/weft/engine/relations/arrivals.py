@@ -1,4 +1,4 @@
-"""How far streams were complete when their batches came: what was late then is as late when it is read again."""
+"""How far streams were complete when their batches came: what was late is as late when it is read again."""
 
 from __future__ import annotations
 

@@ -13,11 +13,11 @@ import pyarrow as pa
 import pytest
 
 from tests.properties.asks import Pick
+from tests.properties.relationlives import changed, stopped
 from tests.properties.relations import Scenario, as_case, disagreements, scenario
 from tests.unit.engine.relations.homes import OnHome
 from weft.engine import runtime
 from weft.lang.bodies import Emission
-from weft.plan.relationtree import streams
 from weft.testing.values import rows_of
 
 STREAMS = """
@@ -112,18 +112,15 @@ def early(made: Scenario) -> Scenario:
     return replace(made, queries=queries)
 
 
-def stopped(made: Scenario, adapter: OnHome, rng: Random) -> dict[str, pa.Table]:
-    """All that is told by a program that is stopped now and then, and after its end."""
-    read = {stream for relation in made.relations.values() for stream in streams(relation)}
-    adapter.start(made.text)
-    for stream, batch in made.feeds:
-        if stream in read:
-            adapter.ingest(stream, batch)
-            if rng.random() < 0.4:
-                adapter.restart(made.text)
-    adapter.drain(None)
-    adapter.restart(made.text)
-    return {name: adapter.results(name) for name, _ in made.queries}
+@pytest.mark.parametrize("seed", range(12))
+def test_queries_come_and_go_between_stops(
+    seed: int, adapter: OnHome, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rng = Random(6000 + seed)
+    monkeypatch.setattr(runtime, "SNAPSHOT_EVERY", 1 + seed % 3)
+    made = scenario(rng, 4, 40, f"found by seed {6000 + seed}, changed")
+    wrong = changed(made, adapter, rng)
+    assert not wrong, as_case(made) + "\n".join(wrong.values())
 
 
 PAIRS = "SELECT x.v, y.v AS w FROM a [RANGE 10 SECONDS] x JOIN b [RANGE 10 SECONDS] y ON x.k = y.k"
