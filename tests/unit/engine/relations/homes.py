@@ -7,6 +7,7 @@ adapter.ingest(stream, rows)                     one batch and its step, as weft
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
 from pathlib import Path
 
 import pyarrow as pa
@@ -16,6 +17,7 @@ from weft.engine.batch import INTAKE, Batch
 from weft.engine.runtime import Runtime
 from weft.log.home import Home
 from weft.optimize.pipeline import optimize_program
+from weft.plan.nodes import Program
 from weft.share.nodes import StreamPlan
 from weft.share.rowcolumns import key_layout
 from weft.testing.harness import bound
@@ -33,11 +35,11 @@ class OnHome:
 
     def start(self, program: str) -> None:
         self._home = Home.open(self.path)
-        self.runtime = Runtime(self._home, optimize_program(bound(program)), _no_spark)
+        self.runtime = Runtime(self._home, planned(program), _no_spark)
         self._note_queries()
 
     def change(self, program: str) -> None:
-        self.runtime.change(optimize_program(bound(program)))
+        self.runtime.change(planned(program))
         self._note_queries()
 
     def _note_queries(self) -> None:
@@ -100,6 +102,11 @@ class OnHome:
     def batches(self, stream: str) -> list[int]:
         """The batches of which the log still has the files."""
         return [record.number for record in self.runtime.logs[stream].records()]
+
+
+@cache
+def planned(text: str) -> Program:
+    return optimize_program(bound(text))
 
 
 def _counts(plan: StreamPlan, rows: pa.Table) -> pa.Table:
