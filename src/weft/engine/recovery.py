@@ -22,7 +22,6 @@ from weft.engine.windows import Reach
 from weft.log.bundle import Bundle
 from weft.log.durable import damaged
 from weft.log.snapshots import Snapshot
-from weft.times import BEGINNING
 
 if TYPE_CHECKING:
     from weft.engine.runtime import Runtime
@@ -65,8 +64,10 @@ def _before_needed(runtime: Runtime, stream: str, horizon: Mapping[str, Any]) ->
     """The last batch before all that hold a row which relations would need, were the snapshot read now."""
     reach = {name: Reach(*pair) for name, pair in horizon["reach"].items()}
     since = runtime.relations.needed_from(stream, reach)
-    records = runtime.logs[stream].records() if since is not None else []
-    needed = [one.number for one in records if (one.meta["max_time"] or BEGINNING) >= (since or BEGINNING)]
+    if since is None:
+        return runtime.logs[stream].next - 1
+    latest = {one.number: one.meta["max_time"] for one in runtime.logs[stream].records()}
+    needed = [number for number, at in latest.items() if at is not None and at >= since]
     return min(needed, default=runtime.logs[stream].next) - 1
 
 

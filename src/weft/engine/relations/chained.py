@@ -263,6 +263,8 @@ class Chaining(Stateless):
                 side.complete = self._sides[at].complete
                 rows = side.narrowed(store.all())
                 other._stores[at].add(other._key(at, rows), rows)
+            other._upto = self._upto
+            other.settle()
         return other
 
     def late(self) -> int:

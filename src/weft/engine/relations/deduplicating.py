@@ -24,18 +24,18 @@ class Deduplicating(Stateless):
 
     def __init__(self, relation: Distinct) -> None:
         super().__init__(columns(relation))
-        self._longest = Longest(len(self.columns))
+        self.longest = Longest(len(self.columns))
         self._ahead = Lives.empty(schema_of(self.columns))  # rows that begin later
         self._since = BEGINNING
         self._saved: Longest | None = None  # what was held, until its rows are back
 
     @property
     def rows(self) -> int:  # type: ignore[override]
-        return len(self._longest) + len(self._ahead)
+        return len(self.longest) + len(self._ahead)
 
     @property
     def nbytes(self) -> int:  # type: ignore[override]
-        return self._longest.nbytes + int(self._ahead.table.nbytes) + 16 * len(self._ahead)
+        return self.longest.nbytes + int(self._ahead.table.nbytes) + 16 * len(self._ahead)
 
     def advance(self, told: Sequence[Told], upto: Instant) -> Told:
         (rows,) = told
@@ -52,18 +52,18 @@ class Deduplicating(Stateless):
         begun = waiting.begins < upto
         self._ahead = waiting.filter(~begun)
         since, self._since = self._since, upto
-        return self._longest.step(waiting.filter(begun), since, upto)
+        return self.longest.step(waiting.filter(begun), since, upto)
 
     def _refilled(self, rows: Lives, upto: Instant) -> Lives:
         """What had been told, as far as its rows are back: for those that rest on it."""
         told = self._begun(rows, upto)
         assert self._saved is not None
-        self._longest, self._saved = self._saved, None
-        return self._longest.mended(told, upto)
+        self.longest, self._saved = self._saved, None
+        return self.longest.mended(told, upto)
 
     def save(self) -> pa.Table:
         """What it holds, as a table of a snapshot."""
-        return self._longest.state()
+        return self.longest.state()
 
     def restore(self, saved: pa.Table) -> None:
         """Go on from what was saved, once the rows of then are back: with the next that it is told."""

@@ -221,6 +221,10 @@ class Graph:
         return list(self._nodes.values())
 
     @property
+    def chains(self) -> list[Chaining]:
+        return list(self._chains.values())
+
+    @property
     def rows(self) -> int:
         chained = sum(chain.rows for chain in self._chains.values())
         return chained + sum(node.operator.rows for node in self._nodes.values())
