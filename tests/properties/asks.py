@@ -121,7 +121,8 @@ class Asked:
 
 def text(asked: Asked) -> str:
     """The query as SQL."""
-    return _text(asked.body, asked.emission)
+    early = " EMIT CHANGES" if asked.emission is Emission.CHANGES else ""
+    return _text(asked.body, asked.emission) + early
 
 
 def related(asked: Asked, program: Program) -> Emitted:

@@ -22,7 +22,6 @@ from weft.engine.windows import Reach
 from weft.log.bundle import Bundle
 from weft.log.durable import damaged
 from weft.log.snapshots import Snapshot
-from weft.times import BEGINNING
 
 if TYPE_CHECKING:
     from weft.engine.runtime import Runtime
@@ -58,7 +57,9 @@ def save(runtime: Runtime) -> None:
     _expire_tables(runtime, horizon)
     for stream, position in horizon.get("positions", {}).items():
         if stream in runtime.logs:
-            runtime.logs[stream].expire(min(position, _before_needed(runtime, stream, horizon)))
+            gone = min(position, _before_needed(runtime, stream, horizon))
+            runtime.logs[stream].expire(gone)
+            runtime.relations.arrivals.forget(stream, gone)
 
 
 def _expire_tables(runtime: Runtime, horizon: Mapping[str, Any]) -> None:
@@ -71,8 +72,10 @@ def _before_needed(runtime: Runtime, stream: str, horizon: Mapping[str, Any]) ->
     """The last batch before all that hold a row which relations would need, were the snapshot read now."""
     reach = {name: Reach(*pair) for name, pair in horizon["reach"].items()}
     since = runtime.relations.needed_from(stream, reach)
-    records = runtime.logs[stream].records() if since is not None else []
-    needed = [one.number for one in records if (one.meta["max_time"] or BEGINNING) >= (since or BEGINNING)]
+    if since is None:
+        return runtime.logs[stream].next - 1
+    latest = {one.number: one.meta["max_time"] for one in runtime.logs[stream].records()}
+    needed = [number for number, at in latest.items() if at is not None and at >= since]
     return min(needed, default=runtime.logs[stream].next) - 1
 
 
@@ -192,9 +195,10 @@ def _refill(runtime: Runtime, meta: Mapping[str, Any], snapshot: Snapshot) -> No
         for record in (one for one in records if one.number <= position):
             rows = runtime.fresh.rows(stream, record)
             if rows is not None:
-                runtime.relations.fold(stream, rows)
-    _tell_silently(runtime, meta["reach"])
-    runtime.relations.recall(saved)
+                runtime.relations.refill(stream, record.number, rows)
+    runtime.relations.refilled(reach, runtime.folded)
+    runtime.relations.late()
+    runtime.relations.failed()
 
 
 def _tell_silently(runtime: Runtime, reach: Mapping[str, list[int]]) -> None:

@@ -419,7 +419,7 @@ class Runtime:
         if (first := record.meta["min_time"]) is not None:
             self.first[stream] = min(self.first.get(stream, first), first)
         if self.relations and (rows := self.fresh.rows(stream, record)) is not None:
-            self.relations.fold(stream, rows)
+            self.relations.fold(stream, record.number, rows)
         if stream not in self.states:
             return {}
         return self.states[stream].take_in(record, lambda: self.fresh.cells(stream, record))

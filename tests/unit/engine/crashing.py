@@ -15,6 +15,7 @@ from __future__ import annotations
 import os
 import sys
 import traceback
+from collections.abc import Callable
 from pathlib import Path
 
 import pyarrow as pa
@@ -100,7 +101,8 @@ def _has_changed(path: Path) -> bool:
     return sum(epoch.reason == "program" for epoch in epochs) > 1
 
 
-def one_life(path: Path, fault: str, store: str) -> str:
+def one_life(path: Path, fault: str, store: str, live: Callable[[Path], None]) -> str:
+    """How a child ends that lives through a program from where it stood, or dies at the fault point."""
     child = os.fork()
     if child == 0:
         try:
@@ -125,4 +127,4 @@ if __name__ == "__main__":
         bound(STREAM + KEPT + text)  # once for all children
     for line in sys.stdin:
         directory, fault, store = line.split()
-        print(one_life(Path(directory), fault, store), flush=True)
+        print(one_life(Path(directory), fault, store, live), flush=True)

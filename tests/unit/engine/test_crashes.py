@@ -24,11 +24,11 @@ LIVES = {"here": (1, 4), "bucket": (1,), "share": (1, 4)}
 
 
 class Crashes:
-    """Lives of the program in tests/unit/engine/crashing.py."""
+    """Lives of the program in tests/unit/engine/crashing.py, or in another module like it."""
 
-    def __init__(self) -> None:
+    def __init__(self, module: str = "tests.unit.engine.crashing") -> None:
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "tests.unit.engine.crashing"],
+            [sys.executable, "-m", module],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,

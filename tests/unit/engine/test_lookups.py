@@ -53,6 +53,7 @@ class Live:
         self.relations, self.history = Relations(lambda jobs: []), History()
         self.plan = build(made_of)
         self.relations.adopt(self.plan, made_of, {})
+        self.batches = 0
         self.answers: dict[str, list[tuple[Any, ...]]] = {query.name: [] for query in made_of.queries}
         self.found: dict[str, list[pa.Table]] = {query.name: [] for query in made_of.queries}
         self.greatest: int | None = None
@@ -66,7 +67,8 @@ class Live:
 
     def feed(self, given: list[Row]) -> None:
         (stream,) = [one for one in self.plan.streams if one.stream.name == "quotes"]
-        self.relations.fold("quotes", intake(stream, batch(given)))
+        self.batches += 1
+        self.relations.fold("quotes", self.batches, intake(stream, batch(given)))
         self.history.rows += given
         self.greatest = max([row[2] for row in given] + ([] if self.greatest is None else [self.greatest]))
 

@@ -203,6 +203,12 @@ class Chaining(Stateless):
             if name == stream:
                 side.feed(rows, time)
 
+    def stand(self, stream: str, complete: Instant) -> None:
+        """The rows that come next come when their stream is complete before this time."""
+        for side, name in zip(self._sides, (self.chain.left, self.chain.right), strict=True):
+            if name == stream:
+                side.complete = complete
+
     def meet(self, complete: Mapping[str, Instant]) -> None:
         """Find the pairs that are new."""
         upto = [complete.get(name, BEGINNING) for name in (self.chain.left, self.chain.right)]
@@ -259,6 +265,8 @@ class Chaining(Stateless):
                 side.complete = self._sides[at].complete
                 rows = side.narrowed(store.all())
                 other._stores[at].add(other._key(at, rows), rows)
+            other._upto = self._upto
+            other.settle()
         return other
 
     def late(self) -> int:

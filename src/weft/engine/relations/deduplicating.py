@@ -19,29 +19,32 @@ class Deduplicating(Stateless):
     """Each different row once, while there is any: delta-star.
 
     Where one life of a value ends and the next begins depends on all that was told of it before. So what is
-    held is kept in snapshots; rows that are read again afterwards change nothing of it.
+    held is kept in snapshots; of rows that are read again afterwards the lives end as they were told to.
     """
 
     def __init__(self, relation: Distinct) -> None:
         super().__init__(columns(relation))
-        self._longest = Longest(len(self.columns))
+        self.longest = Longest(len(self.columns))
         self._ahead = Lives.empty(schema_of(self.columns))  # rows that begin later
         self._since = BEGINNING
-        self._known = BEGINNING  # rows that began before are part of what was saved
+        self._saved: Longest | None = None  # what was held, until its rows are back
 
     @property
     def rows(self) -> int:  # type: ignore[override]
-        return len(self._longest) + len(self._ahead)
+        return len(self.longest) + len(self._ahead)
 
     @property
     def nbytes(self) -> int:  # type: ignore[override]
-        return self._longest.nbytes + int(self._ahead.table.nbytes) + 16 * len(self._ahead)
+        return self.longest.nbytes + int(self._ahead.table.nbytes) + 16 * len(self._ahead)
 
     def advance(self, told: Sequence[Told], upto: Instant) -> Told:
         (rows,) = told
         assert isinstance(rows, Lives)
-        if self._known > BEGINNING:
-            rows = rows.filter(rows.begins >= self._known)
+        if self._saved is not None:
+            return self._refilled(rows, upto)
+        return self._begun(rows, upto)
+
+    def _begun(self, rows: Lives, upto: Instant) -> Lives:
         waiting = Lives.concat([self._ahead, rows])
         if upto == BEGINNING:
             self._ahead = waiting
@@ -49,14 +52,20 @@ class Deduplicating(Stateless):
         begun = waiting.begins < upto
         self._ahead = waiting.filter(~begun)
         since, self._since = self._since, upto
-        return self._longest.step(waiting.filter(begun), since, upto)
+        return self.longest.step(waiting.filter(begun), since, upto)
+
+    def _refilled(self, rows: Lives, upto: Instant) -> Lives:
+        """What had been told, as far as its rows are back: for those that rest on it."""
+        told = self._begun(rows, upto)
+        assert self._saved is not None
+        self.longest, self._saved = self._saved, None
+        return self.longest.mended(told, upto)
 
     def save(self) -> pa.Table:
         """What it holds, as a table of a snapshot."""
-        return self._longest.state()
+        return self.longest.state()
 
-    def restore(self, saved: pa.Table, since: Instant) -> None:
-        """Go on from what was saved when all before `since` had been told."""
-        self._since = self._known = since
-        if saved.num_rows:  # the columns of nothing have no types
-            self._longest = Longest.restored(saved)
+    def restore(self, saved: pa.Table) -> None:
+        """Go on from what was saved, once the rows of then are back: with the next that it is told."""
+        nothing = not saved.num_rows  # its columns have no types
+        self._saved = Longest(len(self.columns)) if nothing else Longest.restored(saved)

@@ -141,6 +141,15 @@ class Graph:
             if isinstance(node.operator, Consulting | Revising) and node.operator.editions.table == table:
                 node.operator.editions.put(version)
 
+    def stand(self, stream: str, complete: Instant) -> None:
+        """The rows that come next come when their stream is complete before this time."""
+        for (relation, _), node in self._nodes.items():
+            if isinstance(relation, Rows) and relation.stream == stream:
+                assert isinstance(node.operator, Reading)
+                node.operator.complete = complete
+        for chain in self._chains.values():
+            chain.stand(stream, complete)
+
     def advance(self, complete: Mapping[str, Instant]) -> Answers:
         """What is new of each query, once its streams are complete before these times."""
         for chain in self._chains.values():
@@ -202,16 +211,20 @@ class Graph:
             if isinstance(node.operator, Deduplicating)
         }
 
-    def restore(self, saved: Callable[[str], pa.Table | None], complete: Mapping[str, Instant]) -> None:
-        """Go on from what was saved when the streams were complete before these times."""
+    def restore(self, saved: Callable[[str], pa.Table | None]) -> None:
+        """Go on from what was saved, once the rows of then are back."""
         for key, node in self._nodes.items():
             if isinstance(node.operator, Deduplicating):
                 table = saved(_name(key))
                 if table is not None:
-                    node.operator.restore(table, _upto(node, complete))
+                    node.operator.restore(table)
 
     def nodes(self) -> list[Node]:
         return list(self._nodes.values())
+
+    @property
+    def chains(self) -> list[Chaining]:
+        return list(self._chains.values())
 
     @property
     def rows(self) -> int:

@@ -30,7 +30,7 @@ class Reading(Stateless):
         self._where = None if leaf.where is None else CONDITION + leaf.where.sql
         self._schema = schema_of(self.columns)
         self._new: list[Lives] = []
-        self._complete = BEGINNING
+        self.complete = BEGINNING
         self._late = 0
 
     def feed(self, rows: pa.Table) -> None:
@@ -43,14 +43,14 @@ class Reading(Stateless):
         if self._where is not None:
             holds = whole(rows.column(self._where)).fill_null(False)
             mine &= holds.to_numpy(zero_copy_only=False)
-        self._late += int(np.count_nonzero(mine & (times < self._complete)))
-        begins, ends = np.maximum(times, self._complete), ends_of(times, self._leaf.range)
+        self._late += int(np.count_nonzero(mine & (times < self.complete)))
+        begins, ends = np.maximum(times, self.complete), ends_of(times, self._leaf.range)
         table = pa.table([rows.column(name) for name in self._names], names=self._schema.names)
         self._new.append(Lives(table.cast(self._schema), begins, ends).filter(mine & (begins < ends)))
 
     def advance(self, told: Sequence[Told], upto: Instant) -> Told:
         new, self._new = self._new, []
-        self._complete = upto
+        self.complete = upto
         return Lives.concat(new) if new else Lives.empty(self._schema)
 
     def late(self) -> int:

@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 
 import pyarrow as pa
 
+from weft.engine.relations.arrivals import Arrivals, Standing
 from weft.engine.relations.correcting import Correcting
 from weft.engine.relations.editions import Tables, Version
 from weft.engine.relations.evaluate import Finisher
@@ -25,6 +26,7 @@ from weft.share.nodes import SharedPlan, Woven
 from weft.times import BEGINNING, Duration, Instant
 
 SAVED = "relation:"  # begins the names of its tables in a snapshot
+ARRIVALS = "arrivals"
 
 
 class Relations:
@@ -39,6 +41,8 @@ class Relations:
         self._declared: dict[str, Stream] = {}
         self._bounds: dict[str, Instant] = {}
         self._drained: dict[str, Instant] = {}  # streams of which all has been told up to some time
+        self._standing: dict[str, Standing] = {}  # how far streams were in the last step
+        self.arrivals = Arrivals()
 
     def adopt(self, plan: SharedPlan, program: Program, bounds: Mapping[str, Instant]) -> None:
         """Go on with the queries of this plan; `bounds`: some of them see only rows after some time."""
@@ -74,8 +78,12 @@ class Relations:
     def __bool__(self) -> bool:
         return bool(self._related)
 
-    def fold(self, stream: str, rows: pa.Table) -> None:
+    def fold(self, stream: str, batch: int, rows: pa.Table) -> None:
         """Take in the rows of a batch."""
+        self.arrivals.note(stream, batch, self._standing.get(stream, Standing()))
+        self._feed(stream, rows)
+
+    def _feed(self, stream: str, rows: pa.Table) -> None:
         self._graph.feed(stream, rows)
         self._early.feed(stream, rows)
 
@@ -96,9 +104,7 @@ class Relations:
             return {}
         drained = {name: at.drained for name, at in reach.items() if at.drained > BEGINNING}
         if all(at <= self._drained.get(name, BEGINNING) for name, at in drained.items()):
-            complete = {name: at.watermark for name, at in reach.items()}
-            ahead = {name: max(at, latest.get(name, BEGINNING - 1) + 1) for name, at in complete.items()}
-            return self._advance(complete, ahead)
+            return self._advance(*_times(reach, latest))
         end = dict.fromkeys(reach, max(drained.values()) + self.longest + 1)
         answers = self._advance(end, end)
         self._drained |= drained
@@ -109,6 +115,7 @@ class Relations:
         return answers
 
     def _advance(self, complete: Mapping[str, Instant], ahead: Mapping[str, Instant]) -> dict[str, pa.Table]:
+        self._standing |= {name: Standing(at, ahead[name]) for name, at in complete.items()}
         final, early = self._graph.advance(complete), self._early.advance(ahead)
         tables = dict(final.tables)
         for name, (changes, upto) in final.changes.items():
@@ -148,18 +155,33 @@ class Relations:
     def save(self) -> dict[str, pa.Table]:
         """What is not in the log, as tables of a snapshot."""
         saved = self._graph.save() | {name: each.save() for name, each in self._correcting.items()}
+        saved[ARRIVALS] = self.arrivals.save()
         return {SAVED + name: table for name, table in saved.items()}
 
     def restore(self, saved: Callable[[str], pa.Table | None], reach: Mapping[str, Reach]) -> None:
         """Go on from a snapshot: before the rows are read again."""
-        complete = {name: at.watermark for name, at in reach.items()}
-        self._graph.restore(lambda name: saved(SAVED + name), complete)
-
-    def recall(self, saved: Callable[[str], pa.Table | None]) -> None:
-        """What was told early when the snapshot was written: after the rows were read again."""
+        self._drained = {name: at.drained for name, at in reach.items() if at.drained > BEGINNING}
+        self._adopt()
+        if (arrivals := saved(SAVED + ARRIVALS)) is not None:
+            self.arrivals.restore(arrivals)
+        self._graph.restore(lambda name: saved(SAVED + name))
         for name, each in self._correcting.items():
             if (table := saved(SAVED + name)) is not None:
                 each.restore(table)
+
+    def refill(self, stream: str, batch: int, rows: pa.Table) -> None:
+        """Take in the rows of a batch again, each as late as it was."""
+        complete, ahead = self.arrivals.of(stream, batch)
+        self._graph.stand(stream, complete)
+        self._early.stand(stream, ahead)
+        self._feed(stream, rows)
+
+    def refilled(self, reach: Mapping[str, Reach], latest: Mapping[str, Instant]) -> None:
+        """All rows of before the snapshot are back: what they tell was told, and is not told again."""
+        complete, ahead = _times(reach, latest)
+        self._standing |= {name: Standing(at, ahead[name]) for name, at in complete.items()}
+        self._graph.advance(complete)
+        self._early.advance(ahead)
 
     @property
     def rows(self) -> int:
@@ -172,6 +194,14 @@ class Relations:
     @property
     def graph(self) -> Graph:
         return self._graph
+
+
+def _times(
+    reach: Mapping[str, Reach], latest: Mapping[str, Instant]
+) -> tuple[dict[str, Instant], dict[str, Instant]]:
+    """Before when streams are complete, and before when they have been heard of."""
+    complete = {name: at.watermark for name, at in reach.items()}
+    return complete, {name: max(at, latest.get(name, BEGINNING - 1) + 1) for name, at in complete.items()}
 
 
 def _tells_early(woven: Woven) -> bool:

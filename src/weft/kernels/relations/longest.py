@@ -82,6 +82,14 @@ class Longest:
         made._ends = np.stack((numbers(told, np.int64, _NONE), numbers(goes_on, np.int64, _NONE)))
         return made
 
+    def mended(self, lives: Lives, upto: Instant) -> Lives:
+        """Lives of values, at most one of each after `upto`: those end as was told of what is held."""
+        on = np.flatnonzero(lives.ends >= upto)
+        ids = self._index.lookup(columns_of(lives.take(on).table), len(on))
+        ends = lives.ends.copy()
+        ends[on] = self._ends[0, ids]
+        return Lives(lives.table, lives.begins, ends)
+
     def _among_held(self, ids: Ints, begins: Ints, ends: Ints, since: Instant) -> Rows:
         """The rows and what is held; of a value, what was told comes first, then what goes on."""
         which, held = np.nonzero(self._ends != _NONE)

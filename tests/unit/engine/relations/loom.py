@@ -29,6 +29,7 @@ class Loom:
         self.program, self.plan = program, build(program)
         self.relations = Relations(_no_spark)
         self.relations.adopt(self.plan, program, bounds or {})
+        self.batches = 0
         self.latest: dict[str, Instant] = {}
         self.reach: dict[str, Reach] = {stream.name: Reach() for stream in program.streams}
         self.told: dict[str, list[pa.Table]] = {query.name: [] for query in program.queries}
@@ -45,7 +46,8 @@ class Loom:
     def take_in(self, stream: str, rows: pa.Table) -> None:
         made = level1(self.plan, stream, rows)
         if made is not None:
-            self.relations.fold(stream, made)
+            self.relations.fold(stream, self.batches, made)
+        self.batches += 1
         if rows.num_rows:
             greatest = max(micros(at) for at in rows.column("at").to_pylist())
             self.latest[stream] = max(self.latest.get(stream, BEGINNING), greatest)

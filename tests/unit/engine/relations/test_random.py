@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 from tests.properties.relations import Scenario, as_case, disagreements, scenario
-from tests.unit.engine.relations.loom import Loom, fed
+from tests.unit.engine.relations.loom import Loom, fed, level1
 from weft.engine.relations import joining
 from weft.testing.values import rows_of
 
@@ -73,8 +73,10 @@ def _resumed(before: Loom, made: Scenario, stop: int) -> Loom:
     saved = before.relations.save()
     after = Loom.of(made)
     after.relations.restore(saved.get, before.reach)
-    for stream, rows in made.feeds[:stop]:
-        after.take_in(stream, rows)
-    after.step()
+    for batch, (stream, rows) in enumerate(made.feeds[:stop]):
+        if (intake := level1(after.plan, stream, rows)) is not None:
+            after.relations.refill(stream, batch, intake)
+    after.relations.refilled(before.reach, before.latest)
+    after.batches, after.latest, after.reach = stop, before.latest, before.reach
     after.told = before.told
     return after

@@ -1,0 +1,187 @@
+"""Relations that are stopped and started again: what is told is as if nothing had happened."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import datetime
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from tests.properties.asks import Pick
+from tests.properties.relationlives import changed, stopped
+from tests.properties.relations import Scenario, as_case, disagreements, scenario
+from tests.unit.engine.relations.homes import OnHome
+from weft.engine import runtime
+from weft.lang.bodies import Emission
+from weft.testing.values import rows_of
+
+STREAMS = """
+CREATE STREAM a (k STRING, v INT, at TIMESTAMP) TIMESTAMP BY at DELAY 2 SECONDS MAX AHEAD OFF
+  FROM parquet OPTIONS ('path' = 'rows');
+CREATE STREAM b (k STRING, v INT, at TIMESTAMP) TIMESTAMP BY at DELAY 0 SECONDS MAX AHEAD OFF
+  FROM parquet OPTIONS ('path' = 'rows');
+"""
+SECOND = 1_000_000
+
+
+@pytest.fixture
+def adapter(tmp_path: Path) -> Iterator[OnHome]:
+    made = OnHome(tmp_path / "home")
+    yield made
+    made.stop()
+
+
+@pytest.fixture(params=[1, 2, 3])
+def every(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> int:
+    """Steps from one snapshot to the next."""
+    monkeypatch.setattr(runtime, "SNAPSHOT_EVERY", request.param)
+    return int(request.param)
+
+
+def rows(*given: tuple[str, int, float]) -> pa.Table:
+    """Of a stream: k, v, and event time in seconds."""
+    keys, numbers, seconds = zip(*given, strict=True)
+    times = pa.array([round(at * SECOND) for at in seconds], pa.timestamp("us", tz="UTC"))
+    return pa.table({"k": pa.array(keys), "v": pa.array(numbers, pa.int32()), "at": times})
+
+
+def told(adapter: OnHome, query: str) -> list[tuple[Any, ...]]:
+    return sorted(rows_of(adapter.results(query)), key=repr)
+
+
+def live(adapter: OnHome, text: str, feeds: list[tuple[str, pa.Table] | None], stops: bool) -> None:
+    """All batches, None for a drain; with `stops` it is started again after each."""
+    adapter.start(text)
+    for feed in feeds:
+        if feed is None:
+            adapter.drain(None)
+        else:
+            adapter.ingest(*feed)
+        if stops:
+            adapter.restart(text)
+
+
+def agree(path: Path, text: str, feeds: list[tuple[str, pa.Table] | None]) -> dict[str, list[Any]]:
+    """What is told with a stop after every batch, which is what is told without any."""
+    answers = []
+    for stops in (False, True):
+        adapter = OnHome(path / f"{stops}")
+        live(adapter, text, feeds, stops)
+        answers.append({name: told(adapter, name) for name in adapter.runtime.running})
+        answers[-1]["late"] = [adapter.late(name) for name in adapter.runtime.running]
+        adapter.stop()
+    assert answers[1] == answers[0]
+    return answers[0]
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_stopped_at_random_places_it_tells_what_the_reference_says(
+    seed: int, adapter: OnHome, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rng = Random(4000 + seed)
+    monkeypatch.setattr(runtime, "SNAPSHOT_EVERY", rng.choice([1, 2, 3]))
+    made = scenario(rng, 4, 40, f"found by seed {4000 + seed}, stopped")
+    wrong = disagreements(made, stopped(made, adapter, rng))
+    assert not wrong, as_case(made.only(*wrong)) + "\n".join(wrong.values())
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_changes_told_early_add_up_to_the_truth(
+    seed: int, adapter: OnHome, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rng = Random(5000 + seed)
+    monkeypatch.setattr(runtime, "SNAPSHOT_EVERY", 1 + seed % 3)
+    made = early(scenario(rng, 6, 40, f"found by seed {5000 + seed}, changes, stopped"))
+    wrong = disagreements(made, stopped(made, adapter, rng))
+    assert not wrong, as_case(made.only(*wrong)) + "\n".join(wrong.values())
+
+
+def early(made: Scenario) -> Scenario:
+    """The queries that may tell changes, and do so."""
+    queries = tuple(
+        (name, replace(asked, emission=Emission.CHANGES))
+        for name, asked in made.queries
+        if isinstance(asked.body, Pick) and not asked.body.slide
+    )
+    assert queries
+    return replace(made, queries=queries)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_queries_come_and_go_between_stops(
+    seed: int, adapter: OnHome, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rng = Random(6000 + seed)
+    monkeypatch.setattr(runtime, "SNAPSHOT_EVERY", 1 + seed % 3)
+    made = scenario(rng, 4, 40, f"found by seed {6000 + seed}, changed")
+    wrong = changed(made, adapter, rng)
+    assert not wrong, as_case(made) + "\n".join(wrong.values())
+
+
+PAIRS = "SELECT x.v, y.v AS w FROM a [RANGE 10 SECONDS] x JOIN b [RANGE 10 SECONDS] y ON x.k = y.k"
+PROGRAM = (
+    STREAMS
+    + f"""
+CREATE QUERY pairs AS {PAIRS};
+CREATE QUERY early AS {PAIRS} EMIT CHANGES;
+CREATE QUERY distinct_keys AS SELECT DISTINCT x.k FROM a [RANGE 10 SECONDS] x, b [RANGE 10 SECONDS] y
+  WHERE x.k = y.k;
+CREATE QUERY lonely AS SELECT x.k, x.v FROM a [RANGE 10 SECONDS] x
+  WHERE NOT EXISTS (SELECT 1 FROM b [RANGE 10 SECONDS] y WHERE x.k = y.k);
+CREATE QUERY counts AS SELECT x.k, COUNT(*) AS n FROM a [RANGE 10 SECONDS SLIDE 5 SECONDS] x
+  JOIN b [RANGE 10 SECONDS SLIDE 5 SECONDS] y ON x.k = y.k GROUP BY x.k;
+CREATE QUERY lasting AS SELECT z.k, COUNT(*) AS n
+  FROM (SELECT x.k FROM a [RANGE 4 SECONDS] x JOIN b [RANGE 4 SECONDS] y ON x.k = y.k) [RANGE 6 SECONDS] z
+  GROUP BY z.k;
+"""
+)
+
+
+def test_rows_after_a_drain_are_there_after_a_restart(tmp_path: Path, every: int) -> None:
+    feeds: list[tuple[str, pa.Table] | None] = [
+        ("a", rows(("A", 1, 1), ("B", 2, 2))),
+        ("b", rows(("A", 3, 2))),
+        None,
+        ("a", rows(("A", 4, 30), ("B", 5, 31))),
+        ("b", rows(("A", 6, 32))),
+        ("a", rows(("A", 7, 40), ("A", 8, 41))),
+        ("b", rows(("A", 9, 45), ("B", 1, 46))),
+        None,
+    ]
+    found = agree(tmp_path, PROGRAM, feeds)
+    assert [row[2:] for row in found["pairs"]] == [(1, 3), (4, 6), (7, 6), (8, 6), (7, 9), (8, 9)]
+
+
+def test_late_rows_count_from_the_watermark_on_whether_stopped_or_not(tmp_path: Path, every: int) -> None:
+    feeds: list[tuple[str, pa.Table] | None] = [
+        ("a", rows(("A", 1, 1), ("B", 2, 12))),
+        ("b", rows(("A", 3, 11))),
+        ("a", rows(("A", 4, 7))),  # complete before 10
+        ("b", rows(("C", 5, 5))),  # complete before 11
+        ("a", rows(("C", 6, 13))),
+        ("b", rows(("A", 7, 14))),
+        ("a", rows(("B", 8, 18))),
+        ("b", rows(("B", 9, 19))),
+        ("a", rows(("Z", 0, 60))),
+        ("b", rows(("Z", 0, 60))),
+        None,
+    ]
+    found = agree(tmp_path, PROGRAM, feeds)
+    assert all(found["late"])
+    assert [tuple(map(_seconds, row[:2])) + row[2:] for row in found["pairs"]] == [
+        (11, 17, 4, 3),  # from 10 on, had the other been there
+        (13, 15, 6, 5),  # the other from 11 on
+        (14, 17, 4, 7),
+        (19, 22, 2, 9),
+        (19, 28, 8, 9),
+        (60, 70, 0, 0),
+    ]
+
+
+def _seconds(at: datetime) -> float:
+    return at.timestamp()
