@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 import pyarrow as pa
 
-from weft.engine.relations.build import is_strict, operator
+from weft.engine.relations.build import operator
 from weft.engine.relations.chained import Chaining, Tapping
 from weft.engine.relations.deduplicating import Deduplicating
 from weft.engine.relations.evaluate import Finisher
@@ -17,6 +17,7 @@ from weft.engine.relations.lower import lowered
 from weft.engine.relations.operator import Operator, Told
 from weft.engine.relations.pairing import PairingLives
 from weft.engine.relations.reading import Reading
+from weft.engine.relations.strategy import Strategy, going_by_lives, is_strict
 from weft.engine.relations.telling import Telling
 from weft.kernels.relations.tables import Changes
 from weft.lang.bodies import Emission
@@ -62,8 +63,9 @@ class Answers:
 class Graph:
     """What is carried out of relations. A node comes before those that rest on it."""
 
-    def __init__(self, finisher: Finisher) -> None:
-        self._finisher = finisher
+    def __init__(self, finisher: Finisher, strategy: Strategy = Strategy.PATTERNS) -> None:
+        self._finisher, self._strategy = finisher, strategy
+        self._by_lives: frozenset[Relation] = frozenset()
         self._nodes: dict[Key, Node] = {}
         self._upto: dict[Key, Instant] = {}  # how far each node was complete in the last step
         self._chains: dict[tuple[Chain, Instant], Chaining] = {}
@@ -79,6 +81,8 @@ class Graph:
             each.query.name: (lowered(each.relation), bounds.get(each.query.name, BEGINNING))
             for each in related
         }
+        if self._strategy is not Strategy.PATTERNS:
+            self._by_lives = going_by_lives(relation for relation, _ in asked.values())
         self._link(asked.values(), declared)
         for name, (relation, bound) in asked.items():
             assert isinstance(relation, Emitted)
@@ -94,21 +98,22 @@ class Graph:
     ) -> Node:
         key = (relation, bound)
         if key not in self._nodes:
-            linked = link(relation) if isinstance(relation, Paired) else None
-            under = _carried(relation) if linked is None else ()
+            linked = self._linked(relation)
+            under = self._carried(relation) if linked is None else ()
             sources = tuple(self._node(each, bound, before, declared) for each in under)
             node = before.get(key)
             if node is not None and linked is not None and isinstance(node.operator, Tapping):
                 node.operator.chain = self._chains[(linked.chain, bound)]
             if node is None:
                 made: Operator
-                many = _many(relation)
+                many = self._many(relation)
                 if linked is not None and isinstance(relation, Paired):
                     made = Tapping(relation, linked, self._chains[(linked.chain, bound)])
                 elif many is not None and isinstance(relation, Paired):
                     made = Joining(relation, many, self._finisher)
                 else:
-                    made = operator(relation, bound, declared, self._finisher)
+                    strategy = Strategy.PATTERNS if relation in self._by_lives else self._strategy
+                    made = operator(relation, bound, declared, self._finisher, strategy)
                 node = Node(key, made, sources, streams(relation))
             self._nodes[key] = node
         return self._nodes[key]
@@ -117,8 +122,8 @@ class Graph:
         """The chains of all joins; one that stays goes on with the rows that it holds."""
         links: dict[tuple[Chain, Instant], dict[Link, None]] = {}
         for relation, bound in asked:
-            for node in _nodes_of(relation):
-                found = link(node) if isinstance(node, Paired) else None
+            for node in self._nodes_of(relation):
+                found = self._linked(node)
                 if found is not None:
                     links.setdefault((found.chain, bound), {})[found] = None
         before, self._chains = self._chains, {}
@@ -129,6 +134,31 @@ class Graph:
             if known is None:
                 known = Chaining(chain, tuple(some), times, bound, self._finisher)
             self._chains[key] = known.relinked(tuple(some))
+
+    def _nodes_of(self, relation: Relation) -> Iterable[Relation]:
+        """The relation and all below it that are nodes of the graph."""
+        yield relation
+        for each in self._carried(relation):
+            yield from self._nodes_of(each)
+
+    def _carried(self, relation: Relation) -> tuple[Relation, ...]:
+        """The relations below that are nodes of their own: GROUP BY looks by itself, as of each slide."""
+        if isinstance(relation, Grouped) and isinstance(relation.source, AsOf):
+            return below(relation.source)
+        many = self._many(relation)
+        return below(relation) if many is None else many.sources
+
+    def _many(self, relation: Relation) -> Many | None:
+        """A join of three and more, all of which have lives; the yardsticks know none."""
+        if not isinstance(relation, Paired) or is_strict(relation):
+            return None
+        return flattened(relation) if self._strategy is Strategy.PATTERNS else None
+
+    def _linked(self, relation: Relation) -> Link | None:
+        """The join as part of a chain, which the yardsticks do not have either."""
+        if not isinstance(relation, Paired) or self._strategy is not Strategy.PATTERNS:
+            return None
+        return link(relation)
 
     def feed(self, stream: str, rows: pa.Table) -> None:
         """The rows of a batch."""
@@ -225,28 +255,6 @@ class Graph:
 
 def _upto(node: Node, complete: Mapping[str, Instant]) -> Instant:
     return min((complete.get(stream, BEGINNING) for stream in node.streams), default=BEGINNING)
-
-
-def _nodes_of(relation: Relation) -> Iterable[Relation]:
-    """The relation and all below it that are nodes of the graph."""
-    yield relation
-    for each in _carried(relation):
-        yield from _nodes_of(each)
-
-
-def _carried(relation: Relation) -> tuple[Relation, ...]:
-    """The relations below that are nodes of their own: GROUP BY looks by itself, as of each slide."""
-    if isinstance(relation, Grouped) and isinstance(relation.source, AsOf):
-        return below(relation.source)
-    many = _many(relation)
-    return below(relation) if many is None else many.sources
-
-
-def _many(relation: Relation) -> Many | None:
-    """A join of three and more, all of which have lives."""
-    if not isinstance(relation, Paired) or is_strict(relation):
-        return None
-    return flattened(relation)
 
 
 def _name(key: Key) -> str:

@@ -14,6 +14,7 @@ import pyarrow as pa
 from weft.engine.relations.correcting import Correcting
 from weft.engine.relations.evaluate import Finisher
 from weft.engine.relations.graph import Graph
+from weft.engine.relations.strategy import Strategy
 from weft.engine.windows import Reach
 from weft.lang.bodies import Emission
 from weft.plan.nodes import Stream
@@ -28,10 +29,10 @@ SAVED = "relation:"  # begins the names of its tables in a snapshot
 class Relations:
     """The relations of a program that runs."""
 
-    def __init__(self, finisher: Finisher) -> None:
-        self._finisher = finisher
-        self._graph = Graph(finisher)
-        self._early = Graph(finisher)  # of queries that tell changes before they are certain
+    def __init__(self, finisher: Finisher, strategy: Strategy = Strategy.PATTERNS) -> None:
+        self._finisher, self._strategy = finisher, strategy
+        self._graph = Graph(finisher, strategy)
+        self._early = Graph(finisher, strategy)  # of queries that tell changes before they are certain
         self._correcting: dict[str, Correcting] = {}
         self._related: tuple[Woven, ...] = ()
         self._declared: dict[str, Stream] = {}
@@ -86,7 +87,8 @@ class Relations:
         end = dict.fromkeys(reach, max(drained.values()) + self.longest + 1)
         answers = self._advance(end, end)
         self._drained |= drained
-        self._graph, self._early = Graph(self._finisher), Graph(self._finisher)
+        self._graph = Graph(self._finisher, self._strategy)
+        self._early = Graph(self._finisher, self._strategy)
         self._adopt()
         complete = {name: at.watermark for name, at in reach.items()}
         self._advance(complete, complete)

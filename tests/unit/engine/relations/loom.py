@@ -10,6 +10,7 @@ from sqlglot import exp
 
 from tests.properties.relations import Scenario
 from weft.engine.relations.state import Relations
+from weft.engine.relations.strategy import Strategy
 from weft.engine.windows import Reach
 from weft.kernels.arrow import whole
 from weft.kernels.expressions import compile
@@ -25,17 +26,22 @@ from weft.times import BEGINNING, Instant
 class Loom:
     """A program of relations, and all that it has told."""
 
-    def __init__(self, program: Program, bounds: Mapping[str, Instant] | None = None) -> None:
+    def __init__(
+        self,
+        program: Program,
+        bounds: Mapping[str, Instant] | None = None,
+        strategy: Strategy = Strategy.PATTERNS,
+    ) -> None:
         self.program, self.plan = program, build(program)
-        self.relations = Relations(_no_spark)
+        self.relations = Relations(_no_spark, strategy)
         self.relations.adopt(self.plan, program.streams, bounds or {})
         self.latest: dict[str, Instant] = {}
         self.reach: dict[str, Reach] = {stream.name: Reach() for stream in program.streams}
         self.told: dict[str, list[pa.Table]] = {query.name: [] for query in program.queries}
 
     @classmethod
-    def of(cls, made: Scenario) -> Loom:
-        return cls(optimize_program(bound(made.text)))
+    def of(cls, made: Scenario, strategy: Strategy = Strategy.PATTERNS) -> Loom:
+        return cls(optimize_program(bound(made.text)), strategy=strategy)
 
     def feed(self, stream: str, rows: pa.Table) -> None:
         """One batch, and what it tells."""
@@ -75,9 +81,13 @@ class Loom:
         return next(stream for stream in self.program.streams if stream.name == name)
 
 
-def fed(made: Scenario, feeds: Iterable[tuple[str, pa.Table]] | None = None) -> Loom:
+def fed(
+    made: Scenario,
+    feeds: Iterable[tuple[str, pa.Table]] | None = None,
+    strategy: Strategy = Strategy.PATTERNS,
+) -> Loom:
     """A program that was told of all its rows, batch by batch, and that there are no more."""
-    loom = Loom.of(made)
+    loom = Loom.of(made, strategy)
     for stream, rows in made.feeds if feeds is None else feeds:
         loom.feed(stream, rows)
     loom.drain()
