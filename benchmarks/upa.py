@@ -92,7 +92,7 @@ class Feeder:
         program = optimize_program(bound(f"{text}CREATE QUERY q AS {query};"))
         plan = build(program)
         self._streams = plan.streams
-        self.relations = Relations(_no_spark, strategy)
+        self.relations = Relations(no_spark, strategy)
         self.relations.adopt(plan, program.streams, {})
         self._rng = np.random.default_rng(seed)
         self._now = 0
@@ -100,7 +100,7 @@ class Feeder:
     def made(self, rows: int) -> dict[str, pa.Table]:
         """The next rows of every link that the query reads, as level 1 hands them on."""
         tables = {
-            each.stream.name: _level1(each, _trace(self._rng, self._now, rows)) for each in self._streams
+            each.stream.name: level1(each, _trace(self._rng, self._now, rows)) for each in self._streams
         }
         self._now += rows
         return tables
@@ -129,7 +129,7 @@ def _trace(rng: np.random.Generator, first: int, rows: int) -> pa.Table:
     )
 
 
-def _level1(plan: StreamPlan, rows: pa.Table) -> pa.Table:
+def level1(plan: StreamPlan, rows: pa.Table) -> pa.Table:
     """What relations are made of, evaluated by the kernels instead of Spark."""
     assert plan.intake is not None
     types = {column.name: column.type for column in plan.stream.columns if column.type}
@@ -145,7 +145,7 @@ def _level1(plan: StreamPlan, rows: pa.Table) -> pa.Table:
     return table if where is None else table.filter(value(where.tree).fill_null(False))
 
 
-def _no_spark(jobs: Sequence[object]) -> Sequence[object]:
+def no_spark(jobs: Sequence[object]) -> Sequence[object]:
     raise Bug("spark", f"the kernels know all expressions of these queries, so not {jobs}")
 
 
