@@ -139,18 +139,14 @@ Sums = dict[str, tuple[int, int]]  # by query: how many answers, and a sum over 
 
 def sums(spark: SparkSession, answers: Path) -> Sums:
     """What was written, whichever side wrote it."""
-    total = "count(*), coalesce(sum(k * 10007 + a * 101 + b), 0)"
+    total = "count(*)", "coalesce(sum(k * 10007 + a * 101 + b), 0)"
     if (answers / "all").exists():
-        told = (
-            spark.read.parquet(str(answers / "all"))
-            .groupBy("query")
-            .agg(expr("count(*)"), expr("sum(k * 10007 + a * 101 + b)"))
-        )
+        told = spark.read.parquet(str(answers / "all")).groupBy("query").agg(*map(expr, total))
         found = {f"q{query}": (count, sum_) for query, count, sum_ in told.collect()}
         return {rule.name: found.get(rule.name, (0, 0)) for rule in rules()}
     made: Sums = {}
     for rule in rules():
-        count, sum_ = spark.read.parquet(str(answers / rule.name)).selectExpr(*total.split(", ", 1)).first()
+        ((count, sum_),) = spark.read.parquet(str(answers / rule.name)).selectExpr(*total).collect()
         made[rule.name] = count, sum_
     return made
 
@@ -181,7 +177,7 @@ def pairs_of(files: Path) -> tuple[int, int]:
         f"FROM '{files}/a/*.parquet' x JOIN '{files}/b/*.parquet' y ON x.k = y.k"
     )
     longest = f"count(*) FILTER (WHERE apart < {max(WINDOWS) * MINUTE})"
-    (row,) = duckdb.sql(f"SELECT {longest}, {names} FROM ({met})").fetchall()
+    (row,) = duckdb.execute(f"SELECT {longest}, {names} FROM ({met})").fetchall()
     return int(row[0]), int(sum(row[1:]))
 
 

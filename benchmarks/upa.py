@@ -18,9 +18,11 @@ from statistics import median
 import click
 import numpy as np
 import pyarrow as pa
+from sqlglot import exp
 
 from weft.engine.relations.state import Relations
 from weft.engine.relations.strategy import Strategy
+from weft.engine.shape import Done, Job
 from weft.engine.windows import Reach
 from weft.errors import Bug
 from weft.kernels.arrow import TIME, whole
@@ -135,7 +137,7 @@ def level1(plan: StreamPlan, rows: pa.Table) -> pa.Table:
     types = {column.name: column.type for column in plan.stream.columns if column.type}
     columns = {name: whole(rows.column(name)) for name in rows.column_names}
 
-    def value(tree: object) -> pa.Array:
+    def value(tree: exp.Expr) -> pa.Array:
         compiled = compile(tree, types)
         assert compiled is not None, tree
         return compiled.run(columns)[0]
@@ -145,7 +147,7 @@ def level1(plan: StreamPlan, rows: pa.Table) -> pa.Table:
     return table if where is None else table.filter(value(where.tree).fill_null(False))
 
 
-def no_spark(jobs: Sequence[object]) -> Sequence[object]:
+def no_spark(jobs: Sequence[Job]) -> Sequence[Done]:
     raise Bug("spark", f"the kernels know all expressions of these queries, so not {jobs}")
 
 
