@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from weft.engine.relations.changing import Checking, PairingChanges
 from weft.engine.relations.counting import Comparing
-from weft.engine.relations.deduplicating import Deduplicating
+from weft.engine.relations.deduplicating import Deduplicating, DeduplicatingAll
 from weft.engine.relations.evaluate import Finisher
 from weft.engine.relations.grouping import GroupingAlways, GroupingAsOf
 from weft.engine.relations.joining import Joining
@@ -14,7 +14,7 @@ from weft.engine.relations.leading import Choosing
 from weft.engine.relations.looking import Looking
 from weft.engine.relations.operator import Keeping, Making, Operator, Uniting
 from weft.engine.relations.pairing import PairingLives
-from weft.engine.relations.reading import Reading
+from weft.engine.relations.reading import Reading, ReadingChanges
 from weft.engine.relations.staying import Staying
 from weft.errors import Bug
 from weft.plan.nodes import Stream
@@ -40,6 +40,8 @@ def operator(node: Node, declared: Mapping[str, Stream], finisher: Finisher) -> 
     """What carries out this node over those below it."""
     relation, bound = node.key
     match node.means, relation:
+        case Means.READS_CHANGES, Rows(stream=stream):
+            return ReadingChanges(relation, declared[stream].statement.time_column, bound)
         case Means.READS, Rows(stream=stream):
             return Reading(relation, declared[stream].statement.time_column, bound)
         case Means.FILTER, Kept():
@@ -52,8 +54,8 @@ def operator(node: Node, declared: Mapping[str, Stream], finisher: Finisher) -> 
             return Uniting(columns(relation))
         case Means.ORDERED, Paired() if node.many is not None:
             return Joining(relation, node.many, finisher)
-        case Means.PAIRS, Paired():
-            return PairingLives(relation, finisher)
+        case Means.PAIRS | Means.PAIRS_IN_A_LIST, Paired():
+            return PairingLives(relation, finisher, node.means is Means.PAIRS_IN_A_LIST)
         case Means.PAIRS_OF_CHANGES, Paired():
             return PairingChanges(relation, finisher)
         case Means.LOOKS, AsOf():
@@ -68,6 +70,8 @@ def operator(node: Node, declared: Mapping[str, Stream], finisher: Finisher) -> 
             return Checking(relation, finisher)
         case Means.COUNTS, Distinct() | Merged():
             return Comparing(relation)
+        case Means.LONGEST_IN_A_LIST, Distinct():
+            return DeduplicatingAll(relation)
         case Means.LONGEST, Distinct():
             return Deduplicating(relation)
         case _:

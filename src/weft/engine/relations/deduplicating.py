@@ -69,3 +69,31 @@ class Deduplicating(Stateless):
         """Go on from what was saved, once the rows of then are back: with the next that it is told."""
         nothing = not saved.num_rows  # its columns have no types
         self._saved = Longest(len(self.columns)) if nothing else Longest.restored(saved)
+
+
+class DeduplicatingAll(Stateless):
+    """The same, with all rows that have not ended in one list, which is looked through in every step."""
+
+    def __init__(self, relation: Distinct) -> None:
+        super().__init__(columns(relation))
+        self._input = Lives.empty(schema_of(self.columns))
+        self._told = Longest(len(self.columns))
+        self._since = BEGINNING
+
+    @property
+    def rows(self) -> int:  # type: ignore[override]
+        return len(self._input) + len(self._told)
+
+    @property
+    def nbytes(self) -> int:  # type: ignore[override]
+        return self._told.nbytes + int(self._input.table.nbytes) + 16 * len(self._input)
+
+    def advance(self, told: Sequence[Told], upto: Instant) -> Told:
+        (rows,) = told
+        assert isinstance(rows, Lives)
+        self._input = Lives.concat([self._input, rows])
+        if upto == BEGINNING:
+            return rows.take(rows.begins[:0])
+        made = self._told.step(self._input.filter(self._input.begins < upto), self._since, upto)
+        self._input, self._since = self._input.filter(self._input.ends > upto), upto
+        return made

@@ -28,6 +28,7 @@ from weft.plan.relations import Entries, Paired, Rows, Whether
 from weft.plan.relationtree import columns, streams
 from weft.share.nodes import Woven
 from weft.share.relations.means import Means
+from weft.share.relations.strategy import Strategy
 from weft.share.relations.weave import ChainKey, Key, Weave, weave
 from weft.share.relations.weave import Node as Planned
 from weft.times import BEGINNING, Instant
@@ -65,8 +66,8 @@ class Answers:
 class Graph:
     """What is carried out of relations. A node comes before those that rest on it."""
 
-    def __init__(self, finisher: Finisher, tables: Tables) -> None:
-        self._finisher, self._tables = finisher, tables
+    def __init__(self, finisher: Finisher, tables: Tables, strategy: Strategy = Strategy.PATTERNS) -> None:
+        self._finisher, self._tables, self._strategy = finisher, tables, strategy
         self._nodes: dict[Key, Node] = {}
         self._upto: dict[Key, Instant] = {}  # how far each node was complete in the last step
         self._chains: dict[ChainKey, Chaining] = {}
@@ -79,7 +80,8 @@ class Graph:
         before, self._nodes = self._nodes, {}
         tops, self.tops = self.tops, {}
         woven = weave(
-            {each.query.name: (each.relation, bounds.get(each.query.name, BEGINNING)) for each in related}
+            {each.query.name: (each.relation, bounds.get(each.query.name, BEGINNING)) for each in related},
+            self._strategy,
         )
         self._link(woven, declared)
         for key, planned in woven.nodes.items():

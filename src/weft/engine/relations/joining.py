@@ -7,7 +7,7 @@ Only the windows themselves are held, so the order may change at any time (Golab
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from dataclasses import dataclass
 
 import pyarrow as pa
@@ -181,5 +181,22 @@ class Joining(Stateless):
         """Take another order where it costs clearly less, by what has come so far."""
         sides = [window.side() for window in self._windows]
         best = choose_order(sides)
-        if cost(best, sides) < GAIN * cost(self.order, sides):
+        if cost(best, sides) < GAIN * cost(self.order, sides) and self.has_keys(best):
             self.order = best
+
+    def has_keys(self, order: Order) -> bool:
+        """Is every look-up by some key? Costs are of joins on one column; others would pair all with all."""
+        return all(
+            self._match({*order[:at], first}, other).left
+            for first in order
+            for at, other in enumerate(order)
+            if other != first
+        )
+
+    def _match(self, found: Set[int], other: int) -> Matching:
+        known = [column for at in sorted(found) for column in self._windows[at].columns]
+        columns = self._windows[other].columns
+        names = {column.name for column in (*known, *columns)}
+        return matching(
+            conjunction([c for c in self._many.conditions if names_in(c) <= names]), known, columns
+        )

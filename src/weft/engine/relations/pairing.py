@@ -8,6 +8,7 @@ import pyarrow as pa
 
 from weft.engine.relations.evaluate import Condition, Evaluator, Finisher, schema_of
 from weft.engine.relations.operator import Stateless, Told
+from weft.kernels.relations.flat import FlatStore
 from weft.kernels.relations.lots import Found
 from weft.kernels.relations.store import RowStore
 from weft.kernels.relations.tables import Lives, take
@@ -22,13 +23,14 @@ from weft.times import Instant
 class Side:
     """One side of a join: its rows that may still meet others."""
 
-    def __init__(self, relation: Relation, keys: Sequence[Named], finisher: Finisher) -> None:
+    def __init__(self, relation: Relation, keys: Sequence[Named], finisher: Finisher, flat: bool) -> None:
         self.columns = columns(relation)
         self.names = [column.name for column in self.columns]
         self._keys = Evaluator(keys, self.columns, finisher)
         length = lasts(relation)
         classes = [] if length is None else [[length]]
-        self.store = RowStore(len(keys), classes, schema=schema_of(self.columns))
+        schema = schema_of(self.columns)
+        self.store = FlatStore(len(keys), schema) if flat else RowStore(len(keys), classes, schema=schema)
 
     def keys(self, rows: Lives) -> list[pa.ChunkedArray]:
         made, _ = self._keys.run(rows.table, len(rows))  # a key that fails is null, and matches nothing
@@ -38,11 +40,11 @@ class Side:
 class PairingLives(Stateless):
     """Pairs of lives; each lives while both rows do."""
 
-    def __init__(self, relation: Paired, finisher: Finisher) -> None:
+    def __init__(self, relation: Paired, finisher: Finisher, flat: bool = False) -> None:
         super().__init__(columns(relation))
         match = matching(relation.on, columns(relation.left), columns(relation.right))
-        self._left = Side(relation.left, match.left, finisher)
-        self._right = Side(relation.right, match.right, finisher)
+        self._left = Side(relation.left, match.left, finisher, flat)
+        self._right = Side(relation.right, match.right, finisher, flat)
         self._rest = None if match.rest is None else Condition(match.rest, self.columns, finisher)
         self._schema = schema_of(self.columns)
 

@@ -7,10 +7,11 @@ from collections.abc import Sequence
 import numpy as np
 import pyarrow as pa
 
+from weft.engine.relations.calendar import Calendar
 from weft.engine.relations.evaluate import schema_of
 from weft.engine.relations.operator import Stateless, Told, ends_of
 from weft.kernels.arrow import whole
-from weft.kernels.relations.tables import Lives
+from weft.kernels.relations.tables import NEVER, Changes, Lives
 from weft.plan.relations import Rows
 from weft.plan.relationtree import columns
 from weft.share.intakes import CONDITION
@@ -57,3 +58,27 @@ class Reading(Stateless):
         """How many rows have come late since this was last asked."""
         found, self._late = self._late, 0
         return found
+
+
+class ReadingChanges(Reading):
+    """The same rows as changes: that a row ends is told when it does, so the window is held."""
+
+    def __init__(self, leaf: Rows, time: str, bound: Instant) -> None:
+        super().__init__(leaf, time, bound)
+        self._ends = Calendar(self._schema, leaf.range)
+
+    @property
+    def rows(self) -> int:  # type: ignore[override]
+        return len(self._ends)
+
+    @property
+    def nbytes(self) -> int:  # type: ignore[override]
+        return self._ends.nbytes
+
+    def advance(self, told: Sequence[Told], upto: Instant) -> Told:
+        new = super().advance(told, upto)
+        assert isinstance(new, Lives)
+        ending = new.filter(new.ends < NEVER)
+        self._ends.put(Changes(ending.table, ending.ends, np.full(len(ending), -1)))
+        begun = Changes(new.table, new.begins, np.ones(len(new), np.int64))
+        return Changes.concat([begun, self._ends.take(upto)])

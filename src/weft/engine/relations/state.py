@@ -23,6 +23,7 @@ from weft.plan.nodes import Program, Stream
 from weft.plan.relations import Emitted
 from weft.plan.relationtree import last_end, reach_back, streams, tables
 from weft.share.nodes import SharedPlan, Woven
+from weft.share.relations.strategy import Strategy
 from weft.times import BEGINNING, Duration, Instant
 
 SAVED = "relation:"  # begins the names of its tables in a snapshot
@@ -32,10 +33,13 @@ ARRIVALS = "arrivals"
 class Relations:
     """The relations of a program that runs."""
 
-    def __init__(self, finisher: Finisher) -> None:
+    def __init__(self, finisher: Finisher, strategy: Strategy = Strategy.PATTERNS) -> None:
+        self._strategy = strategy
         self._finisher, self._tables = finisher, Tables()
-        self._graph = Graph(finisher, self._tables)
-        self._early = Graph(finisher, self._tables)  # of queries that tell changes before they are certain
+        self._graph = Graph(finisher, self._tables, strategy)
+        self._early = Graph(
+            finisher, self._tables, strategy
+        )  # of queries that tell changes before they are certain
         self._correcting: dict[str, Correcting] = {}
         self._related: tuple[Woven, ...] = ()
         self._declared: dict[str, Stream] = {}
@@ -108,7 +112,7 @@ class Relations:
         end = dict.fromkeys(reach, max(drained.values()) + self.longest + 1)
         answers = self._advance(end, end)
         self._drained |= drained
-        self._graph, self._early = (Graph(self._finisher, self._tables) for _ in range(2))
+        self._graph, self._early = (Graph(self._finisher, self._tables, self._strategy) for _ in range(2))
         self._adopt()
         complete = {name: at.watermark for name, at in reach.items()}
         self._advance(complete, complete)

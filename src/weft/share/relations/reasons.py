@@ -14,6 +14,8 @@ from weft.share.relations.means import Means
 def reason(means: Means) -> str:
     """What the update patterns of its sources have to do with it."""
     match means:
+        case Means.READS_CHANGES | Means.PAIRS_IN_A_LIST | Means.LONGEST_IN_A_LIST:
+            return "a yardstick: what update patterns are compared to"
         case Means.READS | Means.FILTER | Means.COLUMNS | Means.UNION:
             return "rows are passed on as they come"
         case Means.VERSIONS:
@@ -51,6 +53,10 @@ def holds(means: Means) -> str:
             return ""
         case Means.VERSIONS | Means.CONSULTS:
             return "versions of the table by key"
+        case Means.READS_CHANGES:
+            return "rows until they end"
+        case Means.PAIRS_IN_A_LIST | Means.LONGEST_IN_A_LIST:
+            return "rows in a list"
         case Means.STAY:
             return "a calendar of changes to come, where rows have no lives of their own"
         case Means.ORDERED:

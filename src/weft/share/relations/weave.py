@@ -11,7 +11,8 @@ from weft.plan.relationtree import below
 from weft.share.relations.links import Chain, Link, link
 from weft.share.relations.lowering import lowered
 from weft.share.relations.many import Many, joined
-from weft.share.relations.means import Means, means
+from weft.share.relations.means import Means
+from weft.share.relations.strategy import Strategy, going_by_lives
 from weft.times import Instant
 
 Key = tuple[Relation, Instant]  # a relation, and after which time it begins
@@ -60,12 +61,12 @@ class Weave:
         return found
 
 
-def weave(asked: Mapping[str, Key]) -> Weave:
+def weave(asked: Mapping[str, Key], strategy: Strategy = Strategy.PATTERNS) -> Weave:
     """The graph of these queries, each of which sees rows after some time alone."""
-    weaver = _Weaver()
+    wanted = {name: (lowered(relation), bound) for name, (relation, bound) in asked.items()}
+    weaver = _Weaver(strategy, going_by_lives(top for top, _ in wanted.values()))
     tops = {}
-    for name, (relation, bound) in asked.items():
-        top = lowered(relation)
+    for name, (top, bound) in wanted.items():
         assert isinstance(top, Emitted)
         tops[name] = Told(top, weaver.add(top.source, bound, name))
     return Weave(tops, {key: weaver.node(key) for key in weaver.sources})
@@ -73,27 +74,33 @@ def weave(asked: Mapping[str, Key]) -> Weave:
 
 @dataclass(slots=True)
 class _Weaver:
+    strategy: Strategy
+    by_lives: frozenset[Relation]  # in which no strategy but patterns has a say
     sources: dict[Key, tuple[Key, ...]] = field(default_factory=dict)
     queries: dict[Key, dict[str, None]] = field(default_factory=dict)
 
     def add(self, relation: Relation, bound: Instant, query: str) -> Key:
         """The relation with all below it, for one query."""
         key = (relation, bound)
-        under = tuple(self.add(each, bound, query) for each in _carried(relation))
+        under = tuple(self.add(each, bound, query) for each in _carried(relation, self.means(relation)))
         self.sources.setdefault(key, under)
         self.queries.setdefault(key, {})[query] = None
         return key
 
+    def means(self, relation: Relation) -> Means:
+        strategy = Strategy.PATTERNS if relation in self.by_lives else self.strategy
+        return strategy.means(relation)
+
     def node(self, key: Key) -> Node:
-        relation, by = key[0], means(key[0])
+        relation, by = key[0], self.means(key[0])
         linked = link(relation) if by is Means.TAP and isinstance(relation, Paired) else None
         many = joined(relation) if by is Means.ORDERED else None
         return Node(key, by, self.sources[key], tuple(self.queries[key]), linked, many)
 
 
-def _carried(relation: Relation) -> tuple[Relation, ...]:
+def _carried(relation: Relation, by: Means) -> tuple[Relation, ...]:
     """The relations below that are nodes of their own: a chain reads by itself, and so does GROUP BY look."""
-    match means(relation):
+    match by:
         case Means.TAP:
             return ()
         case Means.GROUPS_AS_OF:

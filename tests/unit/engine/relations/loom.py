@@ -17,6 +17,7 @@ from weft.optimize.pipeline import optimize_program
 from weft.plan.nodes import Program, Stream
 from weft.share.build import build
 from weft.share.nodes import SharedPlan
+from weft.share.relations.strategy import Strategy
 from weft.testing.harness import bound
 from weft.testing.values import micros
 from weft.times import BEGINNING, Instant
@@ -25,9 +26,14 @@ from weft.times import BEGINNING, Instant
 class Loom:
     """A program of relations, and all that it has told."""
 
-    def __init__(self, program: Program, bounds: Mapping[str, Instant] | None = None) -> None:
+    def __init__(
+        self,
+        program: Program,
+        bounds: Mapping[str, Instant] | None = None,
+        strategy: Strategy = Strategy.PATTERNS,
+    ) -> None:
         self.program, self.plan = program, build(program)
-        self.relations = Relations(_no_spark)
+        self.relations = Relations(_no_spark, strategy)
         self.relations.adopt(self.plan, program, bounds or {})
         self.batches = 0
         self.latest: dict[str, Instant] = {}
@@ -35,8 +41,8 @@ class Loom:
         self.told: dict[str, list[pa.Table]] = {query.name: [] for query in program.queries}
 
     @classmethod
-    def of(cls, made: Scenario) -> Loom:
-        return cls(optimize_program(bound(made.text)))
+    def of(cls, made: Scenario, strategy: Strategy = Strategy.PATTERNS) -> Loom:
+        return cls(optimize_program(bound(made.text)), strategy=strategy)
 
     def feed(self, stream: str, rows: pa.Table) -> None:
         """One batch, and what it tells."""
@@ -77,9 +83,13 @@ class Loom:
         return next(stream for stream in self.program.streams if stream.name == name)
 
 
-def fed(made: Scenario, feeds: Iterable[tuple[str, pa.Table]] | None = None) -> Loom:
+def fed(
+    made: Scenario,
+    feeds: Iterable[tuple[str, pa.Table]] | None = None,
+    strategy: Strategy = Strategy.PATTERNS,
+) -> Loom:
     """A program that was told of all its rows, batch by batch, and that there are no more."""
-    loom = Loom.of(made)
+    loom = Loom.of(made, strategy)
     for stream, rows in made.feeds if feeds is None else feeds:
         loom.feed(stream, rows)
     loom.drain()
