@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from weft.engine.relations.evaluate import Condition, Evaluator, Finisher, schema_of
-from weft.engine.relations.operator import Stateless
+from weft.engine.relations.operator import Carried
 from weft.kernels.arrow import whole
 from weft.kernels.combine import Bools, Ints
 from weft.kernels.relations.store import RowStore
@@ -162,7 +162,7 @@ class Side:
         return found
 
 
-class Chaining(Stateless):
+class Chaining(Carried):
     """A chain: its two sides, and the pairs that are new."""
 
     def __init__(
@@ -190,11 +190,11 @@ class Chaining(Stateless):
         self._upto = [BEGINNING, BEGINNING]
 
     @property
-    def rows(self) -> int:  # type: ignore[override]
+    def rows(self) -> int:
         return len(self._stores[0]) + len(self._stores[1])
 
     @property
-    def nbytes(self) -> int:  # type: ignore[override]
+    def nbytes(self) -> int:
         return self._stores[0].nbytes + self._stores[1].nbytes
 
     def feed(self, stream: str, rows: pa.Table) -> None:
@@ -273,7 +273,7 @@ class Chaining(Stateless):
         return sum(side.late() for side in self._sides)
 
 
-class Tapping(Stateless):
+class Tapping(Carried):
     """One join of a chain: the pairs that it wants."""
 
     def __init__(self, relation: Paired, link: Link, chain: Chaining) -> None:

@@ -8,7 +8,7 @@ import pyarrow as pa
 
 from weft.engine.relations.calendar import Calendar
 from weft.engine.relations.evaluate import Condition, Evaluator, Finisher, schema_of
-from weft.engine.relations.operator import Stateless, Told, as_changes, over
+from weft.engine.relations.operator import Carried, Told, as_changes, over
 from weft.engine.relations.pairing import side_by_side
 from weft.kernels.relations.changes import ChangeStore, Products, consolidate
 from weft.kernels.relations.counted import Counting, anti, distinct, semi
@@ -91,7 +91,7 @@ class Meeting:
         return pairs.filter(holds)
 
 
-class PairingChanges(Stateless):
+class PairingChanges(Carried):
     """Pairs of rows of which one side at least may be taken back."""
 
     def __init__(self, relation: Paired, finisher: Finisher) -> None:
@@ -101,11 +101,11 @@ class PairingChanges(Stateless):
         self._pairs = Meeting(match, self._left.columns, self._right.columns, finisher)
 
     @property
-    def rows(self) -> int:  # type: ignore[override]
+    def rows(self) -> int:
         return self._pairs.rows
 
     @property
-    def nbytes(self) -> int:  # type: ignore[override]
+    def nbytes(self) -> int:
         return self._pairs.nbytes + self._left.nbytes + self._right.nbytes
 
     def advance(self, told: Sequence[Told], upto: Instant) -> Told:
@@ -116,7 +116,7 @@ class PairingChanges(Stateless):
         return made
 
 
-class Checking(Stateless):
+class Checking(Carried):
     """Rows while there is a match on the other side, or while there is none.
 
     Every different row is paired with the other side; its pairs are counted beside the row itself. Where only
@@ -140,11 +140,11 @@ class Checking(Stateless):
         self._counts = Counting(anti if relation.negated else semi, len(self.columns))
 
     @property
-    def rows(self) -> int:  # type: ignore[override]
+    def rows(self) -> int:
         return len(self._counts) + self._pairs.rows
 
     @property
-    def nbytes(self) -> int:  # type: ignore[override]
+    def nbytes(self) -> int:
         parts = (self._counts, self._there, self._pairs, self._source, self._other)
         return sum(part.nbytes for part in parts)
 

@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from weft.engine.relations.editions import Editions, Version
 from weft.engine.relations.evaluate import Condition, Evaluator, Finisher, schema_of
-from weft.engine.relations.operator import Stateless, Told
+from weft.engine.relations.operator import Carried, Told
 from weft.engine.relations.pairing import side_by_side
 from weft.kernels.combine import Bools, Ints
 from weft.kernels.relations.store import RowStore
@@ -71,7 +71,7 @@ class Finding:
         self._stores = {number: store for number, store in self._stores.items() if number in numbers}
 
 
-class Consulting(Stateless):
+class Consulting(Carried):
     """Rows beside the entries that they match, or those that match some, or none; they live as they did."""
 
     def __init__(
@@ -85,11 +85,11 @@ class Consulting(Stateless):
         self._schema = schema_of(self.columns)
 
     @property
-    def rows(self) -> int:  # type: ignore[override]
+    def rows(self) -> int:
         return self._finding.rows
 
     @property
-    def nbytes(self) -> int:  # type: ignore[override]
+    def nbytes(self) -> int:
         return self._finding.nbytes
 
     def advance(self, told: Sequence[Told], upto: Instant) -> Told:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from weft.engine.relations.calendar import Calendar
 from weft.engine.relations.evaluate import schema_of
-from weft.engine.relations.operator import Stateless, Told, as_changes, renamed
+from weft.engine.relations.operator import Carried, Told, as_changes, renamed
 from weft.kernels.relations.counted import (
     Counting,
     Function,
@@ -30,7 +30,7 @@ _MERGED: dict[tuple[SetKind, bool], Function] = {
 }
 
 
-class Comparing(Stateless):
+class Comparing(Carried):
     """DISTINCT, EXCEPT and INTERSECT of rows that change."""
 
     def __init__(self, relation: Distinct | Merged) -> None:
@@ -42,11 +42,11 @@ class Comparing(Stateless):
         self._later = [Calendar(self._schema, reach_back(relation)) for _ in range(sides)]
 
     @property
-    def rows(self) -> int:  # type: ignore[override]
+    def rows(self) -> int:
         return len(self._counts)
 
     @property
-    def nbytes(self) -> int:  # type: ignore[override]
+    def nbytes(self) -> int:
         return self._counts.nbytes + sum(each.nbytes for each in self._later)
 
     def advance(self, told: Sequence[Told], upto: Instant) -> Told:

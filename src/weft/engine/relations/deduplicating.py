@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import pyarrow as pa
 
 from weft.engine.relations.evaluate import schema_of
-from weft.engine.relations.operator import Stateless, Told
+from weft.engine.relations.operator import Carried, Told
 from weft.kernels.relations.longest import Longest
 from weft.kernels.relations.tables import Lives
 from weft.plan.relations import Distinct
@@ -15,7 +15,7 @@ from weft.plan.relationtree import columns
 from weft.times import BEGINNING, Instant
 
 
-class Deduplicating(Stateless):
+class Deduplicating(Carried):
     """Each different row once, while there is any: delta-star.
 
     Where one life of a value ends and the next begins depends on all that was told of it before. So what is
@@ -30,11 +30,11 @@ class Deduplicating(Stateless):
         self._saved: Longest | None = None  # what was held, until its rows are back
 
     @property
-    def rows(self) -> int:  # type: ignore[override]
+    def rows(self) -> int:
         return len(self.longest) + len(self._ahead)
 
     @property
-    def nbytes(self) -> int:  # type: ignore[override]
+    def nbytes(self) -> int:
         return self.longest.nbytes + int(self._ahead.table.nbytes) + 16 * len(self._ahead)
 
     def advance(self, told: Sequence[Told], upto: Instant) -> Told:
@@ -71,7 +71,7 @@ class Deduplicating(Stateless):
         self._saved = Longest(len(self.columns)) if nothing else Longest.restored(saved)
 
 
-class DeduplicatingAll(Stateless):
+class DeduplicatingAll(Carried):
     """The same, with all rows that have not ended in one list, which is looked through in every step."""
 
     def __init__(self, relation: Distinct) -> None:
@@ -81,11 +81,11 @@ class DeduplicatingAll(Stateless):
         self._since = BEGINNING
 
     @property
-    def rows(self) -> int:  # type: ignore[override]
+    def rows(self) -> int:
         return len(self._input) + len(self._told)
 
     @property
-    def nbytes(self) -> int:  # type: ignore[override]
+    def nbytes(self) -> int:
         return self._told.nbytes + int(self._input.table.nbytes) + 16 * len(self._input)
 
     def advance(self, told: Sequence[Told], upto: Instant) -> Told:

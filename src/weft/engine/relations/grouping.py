@@ -11,7 +11,7 @@ from weft.engine.relations.amounts import TIME, Wants
 from weft.engine.relations.calendar import Calendar
 from weft.engine.relations.evaluate import Evaluator, Finisher, schema_of
 from weft.engine.relations.looking import Seeing
-from weft.engine.relations.operator import Stateless, Told, as_changes, over
+from weft.engine.relations.operator import Carried, Told, as_changes, over
 from weft.engine.shape import Mask
 from weft.errors import Bug
 from weft.kernels.arrow import whole
@@ -48,7 +48,7 @@ class Keyed:
         return [whole(each) for each in keys.columns], values, np.logical_or.reduce(bad) if bad else None
 
 
-class GroupingAsOf(Stateless):
+class GroupingAsOf(Carried):
     """The groups of what is there as of each slide, and what they amount to."""
 
     def __init__(self, relation: Grouped, finisher: Finisher) -> None:
@@ -59,11 +59,11 @@ class GroupingAsOf(Stateless):
         self._keyed = Keyed(relation, finisher)
 
     @property
-    def rows(self) -> int:  # type: ignore[override]
+    def rows(self) -> int:
         return self._source.rows
 
     @property
-    def nbytes(self) -> int:  # type: ignore[override]
+    def nbytes(self) -> int:
         return self._source.nbytes
 
     def advance(self, told: Sequence[Told], upto: Instant) -> Told:
@@ -93,7 +93,7 @@ class GroupingAsOf(Stateless):
         return answers.filter(~failed)
 
 
-class GroupingAlways(Stateless):
+class GroupingAlways(Carried):
     """The groups as of every instant: each row of a group replaces the one before."""
 
     def __init__(self, relation: Grouped, finisher: Finisher) -> None:
@@ -107,11 +107,11 @@ class GroupingAlways(Stateless):
         self._later = Calendar(schema_of(below), reach_back(relation))
 
     @property
-    def rows(self) -> int:  # type: ignore[override]
+    def rows(self) -> int:
         return len(self._groups)
 
     @property
-    def nbytes(self) -> int:  # type: ignore[override]
+    def nbytes(self) -> int:
         return self._groups.nbytes + self._later.nbytes
 
     def advance(self, told: Sequence[Told], upto: Instant) -> Told:

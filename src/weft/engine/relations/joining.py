@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from weft.engine.relations.evaluate import Condition, Evaluator, Finisher, schema_of
-from weft.engine.relations.operator import Stateless, Told
+from weft.engine.relations.operator import Carried, Told
 from weft.kernels.relations.store import RowStore
 from weft.kernels.relations.tables import Lives, take
 from weft.plan.nodes import Column
@@ -103,7 +103,7 @@ class Window:
         return Side(self.seen / span, length, max(values, 1), max(values, 1))
 
 
-class Joining(Stateless):
+class Joining(Carried):
     """An inner join of three or more sources with lives."""
 
     def __init__(self, relation: Paired, many: Many, finisher: Finisher) -> None:
@@ -117,11 +117,11 @@ class Joining(Stateless):
         self._steps = 0
 
     @property
-    def rows(self) -> int:  # type: ignore[override]
+    def rows(self) -> int:
         return sum(window.held for window in self._windows)
 
     @property
-    def nbytes(self) -> int:  # type: ignore[override]
+    def nbytes(self) -> int:
         return sum(window.nbytes for window in self._windows)
 
     def advance(self, told: Sequence[Told], upto: Instant) -> Told:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from weft.engine.relations.evaluate import Evaluator, Finisher
-from weft.engine.relations.operator import Stateless, Told
+from weft.engine.relations.operator import Carried, Told
 from weft.kernels.arrow import whole
 from weft.kernels.relations.tables import Lives
 from weft.kernels.top import top
@@ -15,7 +15,7 @@ from weft.plan.relationtree import columns
 from weft.times import Instant
 
 
-class Choosing(Stateless):
+class Choosing(Carried):
     """The rows of one window come together; ties go by all columns, in order."""
 
     def __init__(self, relation: Leading, finisher: Finisher) -> None:

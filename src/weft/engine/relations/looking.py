@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from weft.engine.relations.calendar import Calendar
 from weft.engine.relations.evaluate import schema_of
-from weft.engine.relations.operator import Stateless, Told
+from weft.engine.relations.operator import Carried, Told
 from weft.kernels.arrow import TIME
 from weft.kernels.combine import Ints
 from weft.kernels.relations.holding import Holding
@@ -109,7 +109,7 @@ class Seeing:
         return since == BEGINNING or self.beat.any(since, upto)
 
 
-class Looking(Stateless):
+class Looking(Carried):
     """The rows as of each slide, one by one."""
 
     def __init__(self, relation: AsOf) -> None:
@@ -118,11 +118,11 @@ class Looking(Stateless):
         self._source = Seeing(relation)
 
     @property
-    def rows(self) -> int:  # type: ignore[override]
+    def rows(self) -> int:
         return self._source.rows
 
     @property
-    def nbytes(self) -> int:  # type: ignore[override]
+    def nbytes(self) -> int:
         return self._source.nbytes
 
     def advance(self, told: Sequence[Told], upto: Instant) -> Told:

@@ -43,11 +43,8 @@ class Operator(Protocol):
     def nbytes(self) -> int: ...
 
 
-class Stateless:
-    """An operator that holds nothing."""
-
-    rows = 0
-    nbytes = 0
+class Carried:
+    """What operators have in common: columns, and rows that an expression failed on; most hold nothing."""
 
     def __init__(self, columns: Sequence[Column]) -> None:
         self.columns = columns
@@ -60,8 +57,17 @@ class Stateless:
         found, self._failed = self._failed, 0
         return found
 
+    @property
+    def rows(self) -> int:
+        """How many rows it holds."""
+        return 0
 
-class Keeping(Stateless):
+    @property
+    def nbytes(self) -> int:
+        return 0
+
+
+class Keeping(Carried):
     """The rows for which a condition holds."""
 
     def __init__(self, relation: Kept, columns: Sequence[Column], finisher: Finisher) -> None:
@@ -75,7 +81,7 @@ class Keeping(Stateless):
         return rows if holds.all() else rows.filter(holds)
 
 
-class Making(Stateless):
+class Making(Carried):
     """Other columns of the same rows."""
 
     def __init__(
@@ -94,7 +100,7 @@ class Making(Stateless):
         return made.filter(~failed)
 
 
-class Uniting(Stateless):
+class Uniting(Carried):
     """The rows of both sources: UNION ALL."""
 
     def advance(self, told: Sequence[Told], upto: Instant) -> Told:

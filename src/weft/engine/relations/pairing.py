@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import pyarrow as pa
 
 from weft.engine.relations.evaluate import Condition, Evaluator, Finisher, schema_of
-from weft.engine.relations.operator import Stateless, Told
+from weft.engine.relations.operator import Carried, Told
 from weft.kernels.relations.flat import FlatStore
 from weft.kernels.relations.lots import Found
 from weft.kernels.relations.store import RowStore
@@ -37,7 +37,7 @@ class Side:
         return list(made.columns)
 
 
-class PairingLives(Stateless):
+class PairingLives(Carried):
     """Pairs of lives; each lives while both rows do."""
 
     def __init__(self, relation: Paired, finisher: Finisher, flat: bool = False) -> None:
@@ -49,11 +49,11 @@ class PairingLives(Stateless):
         self._schema = schema_of(self.columns)
 
     @property
-    def rows(self) -> int:  # type: ignore[override]
+    def rows(self) -> int:
         return len(self._left.store) + len(self._right.store)
 
     @property
-    def nbytes(self) -> int:  # type: ignore[override]
+    def nbytes(self) -> int:
         return self._left.store.nbytes + self._right.store.nbytes
 
     def advance(self, told: Sequence[Told], upto: Instant) -> Told:

@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from weft.engine.relations.calendar import Calendar
 from weft.engine.relations.evaluate import schema_of
-from weft.engine.relations.operator import Stateless, Told, ends_of
+from weft.engine.relations.operator import Carried, Told, ends_of
 from weft.kernels.arrow import whole
 from weft.kernels.relations.tables import NEVER, Changes, Lives
 from weft.plan.relations import Rows
@@ -18,7 +18,7 @@ from weft.share.intakes import CONDITION
 from weft.times import BEGINNING, Instant
 
 
-class Reading(Stateless):
+class Reading(Carried):
     """The rows of a stream after `bound` for which the condition of the leaf holds.
 
     A row that comes too late, before what is complete already, is there from then on.
@@ -68,11 +68,11 @@ class ReadingChanges(Reading):
         self._ends = Calendar(self._schema, leaf.range)
 
     @property
-    def rows(self) -> int:  # type: ignore[override]
+    def rows(self) -> int:
         return len(self._ends)
 
     @property
-    def nbytes(self) -> int:  # type: ignore[override]
+    def nbytes(self) -> int:
         return self._ends.nbytes
 
     def advance(self, told: Sequence[Told], upto: Instant) -> Told:

@@ -8,14 +8,14 @@ import numpy as np
 import pyarrow as pa
 
 from weft.engine.relations.editions import Editions, Version
-from weft.engine.relations.operator import Stateless, Told
+from weft.engine.relations.operator import Carried, Told
 from weft.kernels.relations.changes import consolidate
 from weft.kernels.relations.tables import Changes
 from weft.plan.nodes import Column
 from weft.times import BEGINNING, Instant
 
 
-class Revising(Stateless):
+class Revising(Carried):
     """The rows of a table: those of the first version from the beginning on, then what is another."""
 
     def __init__(self, columns: Sequence[Column], editions: Editions) -> None:
@@ -24,11 +24,11 @@ class Revising(Stateless):
         self._told = -1  # the last version that was told
 
     @property
-    def rows(self) -> int:  # type: ignore[override]
+    def rows(self) -> int:
         return sum(version.count for version in self.editions.versions[-1:])
 
     @property
-    def nbytes(self) -> int:  # type: ignore[override]
+    def nbytes(self) -> int:
         return sum(int(version.rows.nbytes) for version in self.editions.versions[-1:])
 
     def advance(self, told: Sequence[Told], upto: Instant) -> Told:

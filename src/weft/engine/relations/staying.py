@@ -8,7 +8,7 @@ import numpy as np
 
 from weft.engine.relations.calendar import Calendar
 from weft.engine.relations.evaluate import schema_of
-from weft.engine.relations.operator import Stateless, Told, as_changes, ends_of
+from weft.engine.relations.operator import Carried, Told, as_changes, ends_of
 from weft.kernels.relations.changes import consolidate
 from weft.kernels.relations.tables import Lives
 from weft.plan.relationpatterns import has_lives
@@ -17,7 +17,7 @@ from weft.plan.relationtree import columns, reach_back
 from weft.times import Instant
 
 
-class Staying(Stateless):
+class Staying(Carried):
     """Rows with lives of their own begin when these do. Of others, what begins is what is there and was not
     the instant before: that is known with the watermark.
     """
@@ -29,11 +29,11 @@ class Staying(Stateless):
         self._later = Calendar(schema_of(self.columns), reach_back(relation.source))
 
     @property
-    def rows(self) -> int:  # type: ignore[override]
+    def rows(self) -> int:
         return len(self._later)
 
     @property
-    def nbytes(self) -> int:  # type: ignore[override]
+    def nbytes(self) -> int:
         return self._later.nbytes
 
     def advance(self, told: Sequence[Told], upto: Instant) -> Told:
