@@ -23,6 +23,7 @@ from weft.plan.relationtree import columns
 from weft.plan.scope import names_in
 from weft.share.joinorder import Side, choose_order, cost
 from weft.share.parts import conjunction
+from weft.share.relations.equalities import equal
 from weft.share.relations.many import Many
 from weft.share.relations.matching import Matching, matching
 from weft.times import SECOND, Instant
@@ -110,6 +111,7 @@ class Joining(Carried):
         super().__init__(columns(relation))
         self._schema = schema_of(self.columns)
         self._many, self._finisher = many, finisher
+        self._equal = equal(many.conditions, many.sources)
         self._windows = [Window(source, finisher) for source in many.sources]
         self.order: Order = tuple(range(len(many.sources)))
         self._plans: dict[Order, list[list[Look]]] = {}
@@ -170,7 +172,8 @@ class Joining(Carried):
             names = {column.name for column in (*known, *window.columns)}
             mine = [each for each in left if names_in(each) <= names]
             left = [each for each in left if each not in mine]
-            match = matching(conjunction(mine), known, window.columns)
+            needed = self._equal.needed(mine, {column.name for column in window.columns})
+            match = matching(conjunction(needed), known, window.columns)
             known += window.columns
             rest = None if match.rest is None else Condition(match.rest, tuple(known), self._finisher)
             keys = Evaluator(match.left, known[: len(known) - len(window.columns)], self._finisher)

@@ -9,11 +9,12 @@ from weft.lang.statements import Expr
 from weft.plan.relationpatterns import Pattern, relation_pattern
 from weft.plan.relations import Entries, Paired, Relation
 from weft.share.parts import conjuncts
+from weft.share.relations.equalities import closed
 
 
 @dataclass(frozen=True, slots=True)
 class Many:
-    """An inner join of several sources: what it reads, and all that must hold."""
+    """An inner join of several sources: what it reads, and all that must hold, or follows from that."""
 
     sources: tuple[Relation, ...]
     conditions: tuple[Expr, ...]
@@ -24,7 +25,9 @@ def joined(relation: Relation) -> Many | None:
     if not isinstance(relation, Paired) or relation_pattern(relation) is Pattern.STRICT:
         return None
     found = _flat(relation)
-    return found if len(found.sources) > 2 else None
+    if len(found.sources) <= 2:
+        return None
+    return Many(found.sources, closed(found.conditions, found.sources))
 
 
 def _flat(relation: Relation) -> Many:
