@@ -79,6 +79,17 @@ def check_internal(relation: Relation) -> None:
             "internal-window", f"INTERNAL does not go with {wrong[0]}", at=wrong[1] or internal.place,
             because="rows that came out would stay after they have become wrong", help="remove INTERNAL",
         )  # fmt: skip
+    external = next((node for node in walk(relation) if _is_external(node)), None)
+    if internal is not None and isinstance(external, Rows):
+        raise QueryError(
+            "internal-window", "this window is not INTERNAL, but another of the query is", at=external.place,
+            because="what came out of one of them would stay, and of the other it would not",
+            help="write INTERNAL in all windows, or in none",
+        )  # fmt: skip
+
+
+def _is_external(node: Relation) -> bool:
+    return isinstance(node, Rows) and node.range is not None and not node.internal
 
 
 def depends_on_others(relation: Relation) -> tuple[str, Place | None] | None:

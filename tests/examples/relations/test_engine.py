@@ -18,8 +18,7 @@ from weft.testing.compare import difference
 from weft.testing.harness import bound
 from weft.testing.values import rows_of
 
-# Tables come with their versions in tests of their own. Of windows of which some are internal the engine does
-# not tell when the others let go.
+# Tables come with their versions in tests of their own. Windows of which some are internal are refused.
 LEFT_OUT = ("V22 one window is internal",)
 EXAMPLES = [
     each
