@@ -52,8 +52,9 @@ class Step:
             self._fold(records)
         reach = {name: Reach(*pair) for name, pair in self._intent["reach"].items()}
         made = self._answer(reach)
-        with runtime.meter.during(Level.FINAL):
-            self._relate(reach)
+        if runtime.relations:
+            with runtime.meter.during(Level.FINAL):
+                self._relate(reach)
         failing = self._failing(records, made)
         with runtime.meter.during(Level.OUTPUT):
             self._commit(made.without(failing), failing)
