@@ -35,9 +35,11 @@ class Equal:
         kept: list[Expr] = []
         seen: set[tuple[int, str]] = set()
         for each in conditions:
-            sides = _columns(each)
-            mine = [name for name in sides or () if name in names]
+            sides = _columns(each) or ()
+            mine = [name for name in sides if name in names]
             at = self.set_of(mine[0]) if len(mine) == 1 else None
+            if at is not None and not self.sets[at].issuperset(sides):
+                at = None  # of another type, perhaps
             if at is None or (at, mine[0]) not in seen:
                 kept.append(each)
             if at is not None:

@@ -34,3 +34,10 @@ def test_where_two_are_known_to_be_equal_one_comparison_will_do() -> None:
     said = closed([parse_expression("_s0_k = _s1_k"), parse_expression("_s0_k = _s2_k")], sources)
     needed = equal(said, sources).needed(said[1:], {"_s2_k", "_s2_v"})
     assert [each.sql for each in needed] == ["_s0_k = _s2_k"]
+
+
+def test_a_comparison_with_a_column_of_another_type_is_always_made() -> None:
+    sources = [source(0), source(1), source(2, "int")]
+    said = closed([parse_expression("_s0_k = _s1_k"), parse_expression("_s1_k = _s2_k")], sources)
+    needed = equal(said, sources).needed(said, {"_s1_k", "_s1_v"})
+    assert [each.sql for each in needed] == ["_s0_k = _s1_k", "_s1_k = _s2_k"]
