@@ -21,7 +21,7 @@ from weft.plan.relationpatterns import lasts
 from weft.plan.relations import Paired, Relation
 from weft.plan.relationtree import columns
 from weft.plan.scope import names_in
-from weft.share.joinorder import Side, choose_order, cost
+from weft.share.joinorder import Side, best_order, cost
 from weft.share.parts import conjunction
 from weft.share.relations.equalities import equal
 from weft.share.relations.many import Many
@@ -183,7 +183,7 @@ class Joining(Carried):
     def _reorder(self) -> None:
         """Take another order where it costs clearly less, by what has come so far."""
         sides = [window.side() for window in self._windows]
-        best = choose_order(sides)
+        best = best_order(sides)
         if cost(best, sides) < GAIN * cost(self.order, sides) and self.has_keys(best):
             self.order = best
 

@@ -21,7 +21,6 @@ from weft.kernels.columns import Codes, ColumnSpec, Parts, Values, is_coded, lay
 from weft.kernels.combine import SUM, Ints, distinct
 from weft.kernels.lift import Rows, lift
 from weft.kernels.relations.covering import spread
-from weft.kernels.relations.lots import Scale
 from weft.kernels.relations.tables import NOTHING
 
 
@@ -68,19 +67,6 @@ class Stretches:
 def covers(begins: Ints, ends: Ints, instants: Ints) -> tuple[Ints, Ints]:
     """The instants [first, behind) at which rows are there, by place among `instants`, which ascend."""
     return np.searchsorted(instants, begins), np.searchsorted(instants, ends)
-
-
-def covers_by_group(
-    groups: Ints, begins: Ints, ends: Ints, of_groups: Ints, instants: Ints
-) -> tuple[Ints, Ints]:
-    """The same where each group has instants of its own: `of_groups` and `instants` ascend together."""
-    if not len(instants):
-        return np.zeros(len(groups), np.int64), np.zeros(len(groups), np.int64)
-    scale = Scale.of(instants, int(max(groups.max(initial=0), of_groups[-1])) + 1)
-    known = (of_groups << scale.bits) + scale.encode(instants)
-    codes = ((groups << scale.bits) + scale.encode(times) for times in (begins, ends))
-    first, behind = (np.searchsorted(known, each) for each in codes)
-    return first, behind
 
 
 def aggregate(

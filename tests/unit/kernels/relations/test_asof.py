@@ -10,7 +10,7 @@ from tests.unit.kernels.model import CASES, Case, Row, agree, evaluate, lowered
 from tests.unit.kernels.relations.rows import columns_of, rows
 from weft.kernels.combine import ADD, KINDS, LEAST_OF, MOMENTS, PAIR, SUM, Kind
 from weft.kernels.distinct import count_distinct
-from weft.kernels.relations.asof import Aggregate, Stretches, aggregate, covers, covers_by_group
+from weft.kernels.relations.asof import Aggregate, Stretches, aggregate, covers
 from weft.kernels.relations.covering import spread
 
 LAST = 7
@@ -24,24 +24,6 @@ def test_a_row_covers_the_instants_of_its_life(begins: list[int], instants: list
     first, behind = covers(starts, starts + length, np.array(instants, np.int64))
     for at, begin in enumerate(begins):
         there = [place for place, instant in enumerate(instants) if begin <= instant < begin + length]
-        assert list(range(first[at], behind[at])) == there
-
-
-@given(
-    st.lists(st.tuples(st.integers(0, 3), st.integers(-5, 15) | st.just(1 << 60)), max_size=8),
-    st.lists(st.tuples(st.integers(0, 2), st.integers(-5, 15) | st.just(1 << 61)), max_size=12).map(sorted),
-    st.integers(0, 6),
-)
-def test_a_row_covers_the_instants_of_its_group(
-    lives: list[tuple[int, int]], instants: list[tuple[int, int]], length: int
-) -> None:
-    groups, begins = (np.array([life[at] for life in lives], np.int64) for at in (0, 1))
-    of_groups, times = (np.array([each[at] for each in instants], np.int64) for at in (0, 1))
-    first, behind = covers_by_group(groups, begins, begins + length, of_groups, times)
-    for at, (group, begin) in enumerate(lives):
-        there = [
-            n for n, each in enumerate(instants) if each[0] == group and begin <= each[1] < begin + length
-        ]
         assert list(range(first[at], behind[at])) == there
 
 
