@@ -143,7 +143,7 @@ class Ways:
 
     def _many_rows(self, given: Given) -> Made:
         plan = given.plan
-        twice = bool(plan.passing and plan.taps)  # two jobs over one batch: read the source once
+        twice = bool(plan.passing)  # two jobs over one batch, one counts: read the source once
         if twice:
             given = replace(given, rows=given.rows.persist())
         try:
