@@ -4,7 +4,8 @@ Random programs, each run whole by every way to share (`benchmarks/ways.py`), in
 median, and how far the middle runs lie apart. Answers of all ways are compared. The model sees what was
 counted: rows, groups, what predicates let pass. What it chooses may take 1.15 times the cheapest way as
 measured, and the spread. Weave Share and TriWeave run with the groups that the model finds best of at least
-two: with one they are Shared. Every few programs each query runs as a native `window()` query on Spark, too.
+two: with one they are Shared. Every few programs runs as streams on Spark, too, in one job and with each
+query a native `window()` query (`benchmarks/native.py`): these two are compared with each other.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from pyspark.sql import SparkSession
 from benchmarks.drawn import Drawn, draw, inputs
 from benchmarks.measure import machine
 from benchmarks.model import rank_correlation
-from benchmarks.native import run_native
+from benchmarks.native import native_answers, run_native, run_weft
 from benchmarks.same import check_same
 from benchmarks.scantrial import without_spark
 from benchmarks.ways import Job, Source, Spent, by_columns, by_spark, jobs, load_of, plan_of, run
@@ -35,7 +36,7 @@ from weft.spark.session import build_session
 
 BOUND = 1.15  # times the cheapest, and the spread
 HOPELESS = 3.0  # times the cheapest in the first round: not measured again
-NATIVE = "native Spark"
+STREAMED, NATIVE = "as a stream", "native Spark"
 
 
 @dataclass(slots=True)
@@ -65,6 +66,7 @@ class Found:
     drawn: Drawn
     runs: Sequence[Runs]
     chosen: str
+    streams: Sequence[Runs] = ()  # as streams: the chosen way and native queries
 
     @property
     def cheapest(self) -> Runs:
@@ -83,8 +85,14 @@ class Found:
         return BOUND + max(self.mine.spread, self.cheapest.spread)
 
     @property
+    def native(self) -> float | None:
+        """What the chosen way takes as a stream, over what native queries take."""
+        return self.streams[0].middle / self.streams[1].middle if self.streams else None
+
+    @property
     def holds(self) -> bool:
-        return self.ratio <= self.bound
+        spread = max((runs.spread for runs in self.streams), default=0.0)
+        return self.ratio <= self.bound and (self.native or 0.0) <= BOUND + spread
 
 
 class Contest:
@@ -130,11 +138,16 @@ class Contest:
     def _run(self, name: str, keep: bool = False) -> Spent:
         return run(self._jobs[name], self._drawn.input.files, self._source, keep)
 
-    def native(self, spark: SparkSession) -> Runs:
-        """Each query as Spark's documentation has it, once; its answers compared as well."""
-        taken, answers = run_native(spark, self._drawn)
-        check_same(self._first.answers, answers, NATIVE)
-        return Runs(NATIVE, len(self._drawn.queries), None, [taken])
+    def streams(self, spark: SparkSession, rounds: int) -> list[Runs]:
+        """As streams on Spark, in turn, after one that warms up: in one job, and each query natively."""
+        check_same(self._first.answers, native_answers(spark, self._drawn), NATIVE)
+        run_weft(spark, self._drawn)
+        own, native = Runs(STREAMED, 1, None), Runs(NATIVE, len(self._drawn.queries), None)
+        for _ in range(rounds):
+            own.taken.append(run_weft(spark, self._drawn))
+            if not native.taken or native.middle <= HOPELESS * own.middle:
+                native.taken.append(run_native(spark, self._drawn))
+        return [own, native]
 
 
 def _plain(ways: Ways, load: Load) -> list[Way]:
@@ -177,17 +190,15 @@ def main(
 
 def ask(drawn: Drawn, spark: SparkSession, constants: Constants, rounds: int) -> Found:
     contest = Contest(drawn, by_spark(spark) if drawn.by_spark else by_columns(), constants)
-    runs = contest.runs(rounds)
-    if drawn.natively:
-        runs.append(contest.native(spark))
-    return Found(drawn, runs, contest.chosen)
+    streams = contest.streams(spark, rounds) if drawn.by_spark and contest.chosen == SHARED else []
+    return Found(drawn, contest.runs(rounds), contest.chosen, streams)
 
 
 def lines(number: int, found: Found) -> Iterator[str]:
     """A program, and a line for each way."""
     yield f"\n{number:2} {found.drawn.title}"
-    for runs in found.runs:
-        groups = f"{runs.groups} groups" if runs.name not in (SHARED, NATIVE) else ""
+    for runs in [*found.runs, *found.streams]:
+        groups = f"{runs.groups} groups" if runs.name not in (SHARED, STREAMED, NATIVE) else ""
         told = "" if runs.predicted is None else f"{runs.predicted:.2f}"
         marks = [
             "chosen" if runs.name == found.chosen else "",
@@ -198,7 +209,8 @@ def lines(number: int, found: Found) -> Iterator[str]:
             f"   {runs.name:<13}{groups:>10}{told:>9} predicted{runs.middle:>9.2f} CPU-s "
             f"± {runs.spread:>4.0%}  {', '.join(filter(None, marks))}"
         ).rstrip()
-    yield f"   {found.ratio:.2f} of the cheapest, at most {found.bound:.2f}: {_passes(found.holds)}"
+    native = "" if found.native is None else f", as a stream {found.native:.2f} of native Spark"
+    yield f"   {found.ratio:.2f} of the cheapest, at most {found.bound:.2f}{native}: {_passes(found.holds)}"
 
 
 def _passes(holds: bool) -> str:
@@ -228,7 +240,7 @@ def to_json(found: Found) -> dict[str, object]:
         "bound": found.bound,
         "ways": [
             {"way": r.name, "groups": r.groups, "predicted": r.predicted, "taken": r.taken}
-            for r in found.runs
+            for r in [*found.runs, *found.streams]
         ],
     }
 

@@ -15,7 +15,7 @@ OTHERS = ("MIN(price)", "MAX(qty)", "SUM(price)", "AVG(price)", "STDDEV(price)",
 AGGREGATES = {"with an inverse": INVERTIBLE, "without": OTHERS, "of both kinds": INVERTIBLE + OTHERS}
 CLOCK = (5, 10, 15, 20, 30, 60)  # slides, in seconds
 MOST_ANSWERS = 600_000
-EVERY_SPARK, EVERY_NATIVE = 6, 12  # each so manieth program is read by Spark, and run natively
+EVERY_SPARK = 6  # each so manieth program is read by Spark, and run natively
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,8 +70,7 @@ class Drawn:
     title: str
     queries: tuple[Query, ...]
     input: Input
-    by_spark: bool
-    natively: bool
+    by_spark: bool  # and natively as well
 
     @property
     def names(self) -> list[str]:
@@ -93,7 +92,6 @@ def inputs(scale: float, place: Path) -> list[Input]:
 
 def draw(choose: random.Random, number: int, all_inputs: Sequence[Input]) -> Drawn:
     """The program of a number: drawn again until it has no more than so many answers."""
-    natively = number % EVERY_NATIVE == EVERY_NATIVE - 1
     by_spark = number % EVERY_SPARK == EVERY_SPARK - 1
     while True:
         taken = choose.choice(all_inputs)
@@ -108,7 +106,7 @@ def draw(choose: random.Random, number: int, all_inputs: Sequence[Input]) -> Dra
             title += (
                 f", {taken.rows / taken.seconds:,.0f} rows/s, read {'by Spark' if by_spark else 'by columns'}"
             )
-            return Drawn(title, tuple(queries), taken, by_spark, natively)
+            return Drawn(title, tuple(queries), taken, by_spark)
 
 
 def _keys(choose: random.Random) -> list[str | None]:

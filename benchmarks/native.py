@@ -1,52 +1,82 @@
-"""Each query as a native one of Spark's, `groupBy(window(...))`, over all files in one batch job.
+"""A program as streams on Spark: by weft as one, and natively, each query its own `groupBy(window(...))`.
 
-Not like for like: this is one job a query over all files at once, where the other ways take file by file and
-answer after each. Where rows are few that alone decides. A streaming query of Spark's is not measured here.
+Both read file by file, a file a batch, and answer what has closed after each. The native queries run one by
+one, each with the machine to itself, and throw their answers away; weft keeps its own in its log.
 """
 
 from __future__ import annotations
 
+import tempfile
 from pathlib import Path
 
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from pyspark.sql import DataFrame, SparkSession
 
 from benchmarks.drawn import Drawn, Query
+from benchmarks.model import program
 from weft.engine.cputime import tree_seconds
+from weft.session import Session
 
 
-def run_native(spark: SparkSession, drawn: Drawn) -> tuple[float, dict[str, list[pa.Table]]]:
-    """CPU-seconds of all queries, made and dropped, after a run that gives their answers."""
-    files = drawn.input.files
-    end = pc.max(pq.read_table(files[-1], columns=["ts"]).column("ts")).as_py()
-    made = {
-        query.name: _answers(spark, query, files, f"{end:%Y-%m-%d %H:%M:%S.%f}") for query in drawn.queries
-    }
-    answers = {name: [_plain(frame.toArrow())] for name, frame in made.items()}
+def run_weft(spark: SparkSession, drawn: Drawn) -> float:
+    """CPU-seconds of one job for all queries, from the first batch to the last."""
+    with tempfile.TemporaryDirectory(prefix="weft-native-") as place:
+        session = Session(spark, home=Path(place) / "home")
+        session.sql(program([str(query) for query in drawn.queries], drawn.input.place))
+        began = tree_seconds()
+        session.start(drain=True).wait()
+        taken = tree_seconds() - began
+        session.stop()
+    return taken
+
+
+def run_native(spark: SparkSession, drawn: Drawn) -> float:
+    """CPU-seconds of all queries."""
     began = tree_seconds()
-    for frame in made.values():
-        frame.write.format("noop").mode("overwrite").save()
-    return tree_seconds() - began, answers
+    for query in drawn.queries:
+        _run(_answers(spark, query, drawn.input.place), None)
+    return tree_seconds() - began
 
 
-def _answers(spark: SparkSession, query: Query, files: list[Path], end: str) -> DataFrame:
+def native_answers(spark: SparkSession, drawn: Drawn) -> dict[str, list[pa.Table]]:
+    """What the queries answer."""
+    with tempfile.TemporaryDirectory(prefix="weft-native-") as place:
+        for query in drawn.queries:
+            _run(_answers(spark, query, drawn.input.place), Path(place) / query.name)
+        return {query.name: [_plain(pq.read_table(Path(place) / query.name))] for query in drawn.queries}
+
+
+def _run(answers: DataFrame, out: Path | None) -> None:
+    with tempfile.TemporaryDirectory(prefix="weft-native-") as checkpoint:
+        writer = answers.writeStream.outputMode("append").trigger(availableNow=True)
+        writer = writer.option("checkpointLocation", checkpoint)
+        writer = writer.format("noop") if out is None else writer.format("parquet").option("path", str(out))
+        writer.start().awaitTermination()
+
+
+def _answers(spark: SparkSession, query: Query, place: Path) -> DataFrame:
     """The windows that have closed; they end, not start, on multiples of the slide."""
-    rows = spark.read.parquet(*map(str, files))
-    rows.createOrReplaceTempView("native_rows")
+    schema = spark.read.parquet(str(place)).schema
+    rows = spark.readStream.schema(schema).option("maxFilesPerTrigger", 1).parquet(str(place))
+    rows.withWatermark("ts", "0 seconds").createOrReplaceTempView("native_rows")
     lengths = f"'{query.range} milliseconds', '{query.slide} milliseconds'"
     start = f"'{-query.range % query.slide} milliseconds'"
     items = query.shown.replace("LAST(price)", "max_by(price, ts)")
     key = f", {query.key}" if query.key else ""
     where = f"WHERE {query.where}" if query.where else ""
-    windowed = f"SELECT *, window(ts, {lengths}, {start}) AS w FROM native_rows {where}"
     return spark.sql(
-        f"SELECT w.start AS window_start, w.end AS window_end{key}, {items} FROM ({windowed}) "
-        f"WHERE w.end <= TIMESTAMP '{end}' GROUP BY w{key}"
+        f"SELECT window.start AS window_start, window.end AS window_end{key}, {items} "
+        f"FROM native_rows {where} GROUP BY window(ts, {lengths}, {start}){key}"
     )
 
 
 def _plain(answers: pa.Table) -> pa.Table:
-    """Without what Spark says of nulls."""
-    return pa.table({name: answers.column(name) for name in answers.column_names})
+    """In one unit of time, and without what Spark says of nulls."""
+    ends = pa.timestamp("us", tz="UTC")
+    return pa.table(
+        {
+            name: column.cast(ends) if pa.types.is_timestamp(column.type) else column
+            for name, column in zip(answers.column_names, answers.columns, strict=True)
+        }
+    )
