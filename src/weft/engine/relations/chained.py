@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pyarrow as pa
 
 from weft.engine.relations.evaluate import Condition, Evaluator, Finisher, schema_of
+from weft.engine.relations.met import TIME, Met, Picked
 from weft.engine.relations.operator import Carried
 from weft.kernels.arrow import whole
-from weft.kernels.combine import Bools, Ints
+from weft.kernels.combine import Ints
 from weft.kernels.relations.store import RowStore
 from weft.kernels.relations.tables import NEVER, Lives, take
 from weft.plan.nodes import Column
@@ -22,79 +22,7 @@ from weft.share.model.load import Load
 from weft.share.relations.classes import shelves
 from weft.share.relations.links import LEFT, RIGHT, Chain, Link, Wanted
 from weft.share.relations.matching import matching
-from weft.times import BEGINNING, Duration, Instant
-
-TIME = "_time"  # of a row: when it came into its window, however late it was
-
-Take = Callable[[Ints, Sequence[str]], pa.Table]
-
-
-@dataclass(frozen=True, slots=True)
-class Picked:
-    """One side of some pairs: where their rows lie."""
-
-    rows: Ints
-    take: Take
-
-    def table(self, at: Ints | None, names: Sequence[str]) -> pa.Table:
-        """Columns of these pairs; None: of all."""
-        return self.take(self.rows if at is None else self.rows[at], names)
-
-    def numbers(self, name: str) -> Ints:
-        found: Ints = whole(self.table(None, [name]).column(0)).to_numpy()
-        return found
-
-    def holds(self, where: str) -> Bools:
-        column = whole(self.table(None, [where]).column(0))
-        found: Bools = column.to_numpy(zero_copy_only=False)
-        return found
-
-
-class Met:
-    """Pairs found together: of one side they are new, of the other they were held."""
-
-    def __init__(self, left: Picked, right: Picked, begins: Ints) -> None:
-        self.left, self.right, self.begins = left, right, begins
-        self._ends: dict[tuple[str, Duration | None], Ints] = {}
-        self._holds: dict[tuple[str, str], Bools] = {}
-        self._times: dict[str, Ints] = {}
-
-    def __len__(self) -> int:
-        return len(self.begins)
-
-    def filter(self, holds: Bools) -> Met:
-        at = np.flatnonzero(holds)
-        left, right = Picked(self.left.rows[at], self.left.take), Picked(self.right.rows[at], self.right.take)
-        return Met(left, right, self.begins[at])
-
-    def lives(self, link: Link, schema: pa.Schema) -> Lives:
-        """Those that a join wants, as its own rows."""
-        ends = np.minimum(self._end(LEFT, link.left.range), self._end(RIGHT, link.right.range))
-        wanted = ends > self.begins
-        for side, each in ((LEFT, link.left), (RIGHT, link.right)):
-            if each.where is not None:
-                wanted &= self._where(side, CONDITION + each.where.sql)
-        at = None if wanted.all() else np.flatnonzero(wanted)
-        left = self.left.table(at, _names(LEFT, link.left))
-        right = self.right.table(at, _names(RIGHT, link.right))
-        table = pa.table([*left.columns, *right.columns], schema=schema)
-        return Lives(table, *(each if at is None else each[at] for each in (self.begins, ends)))
-
-    def _end(self, side: str, range_: Duration | None) -> Ints:
-        if (side, range_) not in self._ends:
-            times = self._time(side)
-            self._ends[(side, range_)] = np.full(len(times), NEVER) if range_ is None else times + range_
-        return self._ends[(side, range_)]
-
-    def _time(self, side: str) -> Ints:
-        if side not in self._times:
-            self._times[side] = (self.left if side == LEFT else self.right).numbers(TIME)
-        return self._times[side]
-
-    def _where(self, side: str, where: str) -> Bools:
-        if (side, where) not in self._holds:
-            self._holds[(side, where)] = (self.left if side == LEFT else self.right).holds(where)
-        return self._holds[(side, where)]
+from weft.times import BEGINNING, Instant
 
 
 class Side:
@@ -285,7 +213,3 @@ class Tapping(Carried):
         """What is new of it."""
         made = [met.lives(self._link, self._schema) for met in self.chain.met]
         return Lives.concat(made) if made else Lives.empty(self._schema)
-
-
-def _names(prefix: str, wanted: Wanted) -> list[str]:
-    return [prefix + item.expr.sql for item in wanted.items]
