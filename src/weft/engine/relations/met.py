@@ -13,7 +13,7 @@ from weft.kernels.combine import Bools, Ints
 from weft.kernels.relations.tables import NEVER, Lives
 from weft.share.intakes import CONDITION
 from weft.share.relations.links import LEFT, RIGHT, Link, Wanted
-from weft.times import Duration
+from weft.times import BEGINNING, Duration
 
 TIME = "_time"  # of a row: when it came into its window, however late it was
 
@@ -60,16 +60,27 @@ class Met:
 
     def lives(self, link: Link, schema: pa.Schema) -> Lives:
         """Those that a join wants, as its own rows."""
-        ends = np.minimum(self._end(LEFT, link.left.range), self._end(RIGHT, link.right.range))
-        wanted = ends > self.begins
-        for side, each in ((LEFT, link.left), (RIGHT, link.right)):
-            if each.where is not None:
-                wanted &= self._where(side, CONDITION + each.where.sql)
+        ends, wanted = self._wanted(link)
         at = None if wanted.all() else np.flatnonzero(wanted)
         left = self.left.table(at, _names(LEFT, link.left))
         right = self.right.table(at, _names(RIGHT, link.right))
         table = pa.table([*left.columns, *right.columns], schema=schema)
         return Lives(table, *(each if at is None else each[at] for each in (self.begins, ends)))
+
+    def count(self, link: Link) -> int:
+        """How many of them a join wants."""
+        return int(np.count_nonzero(self._wanted(link)[1]))
+
+    def _wanted(self, link: Link) -> tuple[Ints, Bools]:
+        """When pairs end for a join, and which of them are its own."""
+        ends = np.minimum(self._end(LEFT, link.left.range), self._end(RIGHT, link.right.range))
+        wanted = ends > self.begins
+        for side, each in ((LEFT, link.left), (RIGHT, link.right)):
+            if each.where is not None:
+                wanted &= self._where(side, CONDITION + each.where.sql)
+            if each.after > BEGINNING:
+                wanted &= self._time(side) > each.after
+        return ends, wanted
 
     def _end(self, side: str, range_: Duration | None) -> Ints:
         if (side, range_) not in self._ends:

@@ -22,7 +22,7 @@ from weft.lang.statements import Expr
 from weft.plan.nodes import Named
 from weft.plan.relations import Paired, Rows
 from weft.plan.scope import column
-from weft.times import Duration
+from weft.times import BEGINNING, Duration, Instant
 
 LEFT, RIGHT = "l ", "r "  # begin the names of the columns of a chain; behind it what they are computed from
 
@@ -43,6 +43,7 @@ class Wanted:
     where: Expr | None
     range: Duration | None
     items: tuple[Named, ...]  # named as in the join
+    after: Instant = BEGINNING  # rows up to this time are none of its own
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,19 +55,19 @@ class Link:
     right: Wanted
 
 
-def link(relation: Paired) -> Link | None:
-    """The join as part of a chain; None: it is not one of two streams."""
+def link(relation: Paired, after: Instant = BEGINNING) -> Link | None:
+    """The join of rows after a time as part of a chain; None: it is not one of two streams."""
     left, right = relation.left, relation.right
     if relation.kind is not JoinKind.INNER or not isinstance(left, Rows) or not isinstance(right, Rows):
         return None
     names = {item.name: LEFT + item.expr.sql for item in left.items}
     names |= {item.name: RIGHT + item.expr.sql for item in right.items}
     on = None if relation.on is None else _renamed(relation.on, names)
-    return Link(Chain(left.stream, right.stream, on), _wanted(left), _wanted(right))
+    return Link(Chain(left.stream, right.stream, on), _wanted(left, after), _wanted(right, after))
 
 
-def _wanted(leaf: Rows) -> Wanted:
-    return Wanted(leaf.where, leaf.range, leaf.items)
+def _wanted(leaf: Rows, after: Instant) -> Wanted:
+    return Wanted(leaf.where, leaf.range, leaf.items, after)
 
 
 def _renamed(source: Expr, names: dict[str, str]) -> Expr:

@@ -16,7 +16,6 @@ from weft.share.relations.strategy import Strategy, going_by_lives
 from weft.times import Instant
 
 Key = tuple[Relation, Instant]  # a relation, and after which time it begins
-ChainKey = tuple[Chain, Instant]
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,12 +50,12 @@ class Weave:
     nodes: Mapping[Key, Node]
 
     @property
-    def chains(self) -> dict[ChainKey, dict[Link, tuple[str, ...]]]:
+    def chains(self) -> dict[Chain, dict[Link, tuple[str, ...]]]:
         """The joins of each chain, and whose they are."""
-        found: dict[ChainKey, dict[Link, tuple[str, ...]]] = {}
-        for (_, bound), node in self.nodes.items():
+        found: dict[Chain, dict[Link, tuple[str, ...]]] = {}
+        for node in self.nodes.values():
             if node.link is not None:
-                some = found.setdefault((node.link.chain, bound), {})
+                some = found.setdefault(node.link.chain, {})
                 some[node.link] = tuple(dict.fromkeys((*some.get(node.link, ()), *node.queries)))
         return found
 
@@ -92,8 +91,8 @@ class _Weaver:
         return strategy.means(relation)
 
     def node(self, key: Key) -> Node:
-        relation, by = key[0], self.means(key[0])
-        linked = link(relation) if by is Means.TAP and isinstance(relation, Paired) else None
+        (relation, bound), by = key, self.means(key[0])
+        linked = link(relation, bound) if by is Means.TAP and isinstance(relation, Paired) else None
         many = joined(relation) if by is Means.ORDERED else None
         return Node(key, by, self.sources[key], tuple(self.queries[key]), linked, many)
 
