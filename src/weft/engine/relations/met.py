@@ -62,9 +62,9 @@ class Met:
         """Those that a join wants, as its own rows."""
         ends, wanted = self._wanted(link)
         at = None if wanted.all() else np.flatnonzero(wanted)
-        left = self.left.table(at, _names(LEFT, link.left))
-        right = self.right.table(at, _names(RIGHT, link.right))
-        table = pa.table([*left.columns, *right.columns], schema=schema)
+        left = self.left.table(at, _names(LEFT, link.left)).columns
+        right = self.right.table(at, _names(RIGHT, link.right)).columns
+        table = pa.table([*right, *left] if link.turned else [*left, *right], schema=schema)
         return Lives(table, *(each if at is None else each[at] for each in (self.begins, ends)))
 
     def count(self, link: Link) -> int:

@@ -30,7 +30,7 @@ def show_relations(plan: SharedPlan, loads: Loads) -> str:
     found = woven(plan)
     count = len(found.tops)
     lines = [f"relations: {_count(count, 'query', 'queries')} over several sources or as of every instant"]
-    for at, (chain, links) in enumerate(found.chains.items()):
+    for at, (chain, links) in enumerate(found.chains_as_written.items()):
         lines += ["", *_chain(f"c{at}", chain, links, loads)]
     lines += ["", "  nodes    equal relations are one node, carried out once"]
     lines += table([_node_row(found, node, loads) for node in found.nodes.values()], indent=4)
@@ -53,7 +53,7 @@ def show_relation_of(plan: SharedPlan, name: str, loads: Loads) -> str:
     lines += ["  carried out by, from the answer down to the rows"]
     for node in reversed(mine):
         lines += _own(names, node, name)
-    for at, (chain, links) in enumerate(found.chains.items()):
+    for at, (chain, links) in enumerate(found.chains_as_written.items()):
         if any(name in some for some in links.values()):
             lines += _chain(f"c{at}", chain, links, loads, name)
     if (work := _added(work_of(node, loads) for node in mine)).held:

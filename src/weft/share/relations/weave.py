@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from weft.plan.lookups import lookup
 from weft.plan.relations import Emitted, Paired, Relation
 from weft.plan.relationtree import below
-from weft.share.relations.links import Chain, Link, link
+from weft.share.relations.links import Chain, Link, link, turned
 from weft.share.relations.lowering import lowered
 from weft.share.relations.many import Many, joined
 from weft.share.relations.means import Means
@@ -58,6 +58,18 @@ class Weave:
                 some = found.setdefault(node.link.chain, {})
                 some[node.link] = tuple(dict.fromkeys((*some.get(node.link, ()), *node.queries)))
         return found
+
+    @property
+    def chains_as_written(self) -> dict[Chain, dict[Link, tuple[str, ...]]]:
+        """The same, in the same order, with the sides of each in the order of its first join."""
+        written = [_as_written(links) for links in self.chains.values()]
+        return {next(iter(links)).chain: links for links in written}
+
+
+def _as_written(links: dict[Link, tuple[str, ...]]) -> dict[Link, tuple[str, ...]]:
+    if not next(iter(links)).turned:
+        return links
+    return {turned(each): queries for each, queries in links.items()}
 
 
 def weave(asked: Mapping[str, Key], strategy: Strategy = Strategy.PATTERNS) -> Weave:
