@@ -7,13 +7,13 @@ from dataclasses import dataclass, field, replace
 from random import Random
 
 from tests.properties.asks import Asked, Beside, Over, Pick
-from tests.properties.relationlives import Stoppable
+from tests.properties.relationlives import Stoppable, told_later
 from tests.properties.relations import Scenario, truth
 from weft.lang.bodies import Emission
 from weft.plan.relationtree import streams
 from weft.testing.lives import relation_difference
 from weft.testing.values import micros, rows_of
-from weft.times import BEGINNING, Instant
+from weft.times import BEGINNING, Duration, Instant
 
 
 @dataclass
@@ -24,7 +24,7 @@ class Changing:
     adapter: Stoppable
     running: list[str]
     latest: dict[str, Instant] = field(default_factory=dict)
-    after: dict[str, dict[str, Instant] | None] = field(default_factory=dict)
+    seen: dict[str, Instant] = field(default_factory=dict)
 
     def start(self) -> None:
         self.adapter.start(self.made.only(*self.running).text)
@@ -36,8 +36,7 @@ class Changing:
         else:
             self.running.append(name)
             read = streams(self.made.relations[name])
-            seen = max((self.latest.get(stream, BEGINNING) for stream in read), default=BEGINNING)
-            self.after[name] = dict.fromkeys(read, seen) if seen > BEGINNING else None
+            self.seen[name] = max(self.latest.get(stream, BEGINNING) for stream in read)
         self.adapter.change(self.made.only(*self.running).text)
 
     def ingest(self, at: int) -> None:
@@ -53,7 +52,11 @@ class Changing:
         known = truth(self.made)
         found = {}
         for name, relation in self.made.only(*self.running).relations.items():
-            expected = known.told(relation, after=self.after.get(name))
+            seen = self.seen.get(name, BEGINNING)
+            later = seen > BEGINNING
+            expected = (
+                told_later(known, relation, self.adapter, name, seen) if later else known.told(relation)
+            )
             found[name] = relation_difference(relation, expected, rows_of(self.adapter.results(name)))
         return {name: text for name, text in found.items() if text}
 
@@ -66,7 +69,7 @@ def come_and_go(
     program = Changing(made, adapter, [first, *(name for name in others if rng.random() < 0.5)])
     program.start()
     for at in range(len(made.feeds)):
-        if others and rng.random() < 0.3:
+        if others and rng.random() < 0.4:
             program.toggle(rng.choice(others))
         program.ingest(at)
         watch()
@@ -79,9 +82,35 @@ def come_and_go(
 
 def joins(made: Scenario, rng: Random, count: int) -> Scenario:
     """The same rows under joins that differ in windows, conditions, columns and the order of sides."""
-    times = [micros(time) for _, rows in made.feeds for time in rows.column("at").to_pylist()]
-    unit = max((max(times) - min(times)) // len(times), 1) if times else 1
+    unit = max(_span(made) // 15, 1)
     return replace(made, queries=tuple((f"q{number}", _join(rng, unit)) for number in range(count)))
+
+
+def vouched(made: Scenario) -> Scenario:
+    """The same after a join of all columns in long windows, so that the log holds what others need."""
+    read = list(dict.fromkeys(stream for stream, _ in made.feeds))
+    first, *others = (Over(stream, max(_span(made) // 3, 1)) for stream in read)
+    beside = tuple(Beside(each, f"x0.k = x{at}.k AND x0.v < x{at}.v") for at, each in enumerate(others, 1))
+    items = tuple(f"x{at}.{name}" for at, _ in enumerate(read) for name in ("k", "v", "w"))
+    return replace(made, queries=(("wide", Asked(Pick(first, beside, items=items))), *made.queries))
+
+
+def in_small_batches(made: Scenario, rng: Random) -> Scenario:
+    """The same rows in the same order, a few at a time."""
+    feeds = []
+    for stream, rows in made.feeds:
+        at = 0
+        while at < rows.num_rows:
+            size = rng.choice([1, 2, 3, 5])
+            feeds.append((stream, rows.slice(at, size)))
+            at += size
+    return replace(made, feeds=tuple(feeds))
+
+
+def _span(made: Scenario) -> Duration:
+    """From the first event time to the last."""
+    times = [micros(time) for _, rows in made.feeds for time in rows.column("at").to_pylist()]
+    return max(times) - min(times)
 
 
 def _join(rng: Random, unit: int) -> Asked:

@@ -128,7 +128,7 @@ class Chaining(Carried):
         times: tuple[str, str],
         finisher: Finisher,
     ) -> None:
-        self.chain, self._times, self._links, self._finisher = chain, times, frozenset(links), finisher
+        self.chain, self.links, self._times, self._finisher = chain, tuple(links), times, finisher
         self._sides = (
             Side(LEFT, [each.left for each in links]),
             Side(RIGHT, [each.right for each in links]),
@@ -210,7 +210,7 @@ class Chaining(Carried):
 
     def relinked(self, links: Sequence[Link]) -> Chaining:
         """The chain with these joins instead: itself if they are the same, else with the rows they want."""
-        if frozenset(links) == self._links:
+        if frozenset(links) == frozenset(self.links):
             return self
         other = Chaining(self.chain, links, self._times, self._finisher)
         for at, (store, side) in enumerate(zip(self._stores, other._sides, strict=True)):
@@ -232,15 +232,15 @@ class Tapping(Carried):
 
     def __init__(self, relation: Paired, link: Link, chain: Chaining) -> None:
         super().__init__(columns(relation))
-        self._link, self.chain = link, chain
+        self.link, self.chain = link, chain
         self._schema = schema_of(self.columns)
         self._late = 0
 
     def advance(self, told: Sequence[object], upto: Instant) -> Lives:
         """What is new of it."""
-        self._late += self.chain.late(self._link)
-        self.note(sum(met.count(self._link) for met in self.chain.failing))
-        made = [met.lives(self._link, self._schema) for met in self.chain.met]
+        self._late += self.chain.late(self.link)
+        self.note(sum(met.count(self.link) for met in self.chain.failing))
+        made = [met.lives(self.link, self._schema) for met in self.chain.met]
         return Lives.concat(made) if made else Lives.empty(self._schema)
 
     def late(self) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Set
 from dataclasses import dataclass, field
 
 import pyarrow as pa
@@ -72,12 +72,20 @@ class Graph:
         self._nodes: dict[Key, Node] = {}
         self._upto: dict[Key, Instant] = {}  # how far each node was complete in the last step
         self._chains: dict[Chain, Chaining] = {}
+        self._fresh: Set[Key] = frozenset()  # nodes that came with what was adopted last
         self.tops: dict[str, Top] = {}
 
     def adopt(
-        self, related: Iterable[Woven], declared: Mapping[str, Stream], bounds: Mapping[str, Instant]
+        self,
+        related: Iterable[Woven],
+        declared: Mapping[str, Stream],
+        bounds: Mapping[str, Instant],
+        tells_after: Mapping[str, Instant],
     ) -> None:
-        """Carry out these queries: what stays goes on, what is new begins with nothing."""
+        """Carry out these queries: what stays goes on, what is new begins with nothing.
+
+        `bounds`: after when some see rows; `tells_after`: after when some tell of them.
+        """
         before, self._nodes = self._nodes, {}
         tops, self.tops = self.tops, {}
         woven = weave(
@@ -87,19 +95,20 @@ class Graph:
         self._link(woven, declared)
         for key, planned in woven.nodes.items():
             self._nodes[key] = self._node(planned, before.get(key), declared)
+        self._fresh = self._nodes.keys() - before.keys()
+        self._tap()
         for name, told in woven.tops.items():
             node, top = self._nodes[told.key], tops.get(name)
-            if top is None or top.node is not node or top.telling.relation != told.relation:
-                top = Top(name, node, Telling(told.relation))
+            telling = Telling(told.relation, tells_after.get(name, BEGINNING))
+            if top is None or top.node is not node or not top.telling.is_like(telling):
+                top = Top(name, node, telling)
             top.below = list(_under(node))
             self.tops[name] = top
 
     def _node(self, planned: Planned, known: Node | None, declared: Mapping[str, Stream]) -> Node:
-        """What carries it out: as before, or new; a tap goes on with the chain as it is now."""
+        """What carries it out: as before, or new."""
         chain = None if planned.link is None else self._chains[planned.link.chain]
         if known is not None:
-            if chain is not None and isinstance(known.operator, Tapping):
-                known.operator.chain = chain
             return known
         sources = tuple(self._nodes[each] for each in planned.sources)
         return Node(planned.key, self._operator(planned, chain, declared), sources, streams(planned.relation))
@@ -126,6 +135,26 @@ class Graph:
             if known is None:
                 known = Chaining(chain, tuple(links), times, self._finisher)
             self._chains[chain] = known.relinked(tuple(links))
+
+    def relink(self, other: Graph) -> None:
+        """Have the chains hold what all joins of those of another graph want."""
+        for chain, known in self._chains.items():
+            self._chains[chain] = known.relinked(other._chains[chain].links)
+        self._tap()
+
+    def take_over(self, other: Graph) -> None:
+        """Go on with the queries of another graph as they are there: its chains, and all that is new."""
+        for key in other._nodes.keys() & self._fresh:
+            self._nodes[key].operator = other._nodes[key].operator
+        self._chains |= other._chains
+        self._tap()
+        for name, top in other.tops.items():
+            self.tops[name].telling = top.telling
+
+    def _tap(self) -> None:
+        for node in self._nodes.values():
+            if isinstance(node.operator, Tapping):
+                node.operator.chain = self._chains[node.operator.link.chain]
 
     def feed(self, stream: str, rows: pa.Table) -> None:
         """The rows of a batch."""
