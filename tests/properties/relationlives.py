@@ -8,7 +8,10 @@ from typing import Protocol
 import pyarrow as pa
 
 from tests.properties.relations import Scenario, truth
-from weft.plan.relationtree import streams
+from tests.properties.relationtruth import DuckTruth, Row
+from weft.engine.runtime import Runtime
+from weft.plan.relations import Emitted
+from weft.plan.relationtree import is_windowed, streams
 from weft.testing.harness import Adapter
 from weft.testing.lives import relation_difference
 from weft.testing.values import micros, rows_of
@@ -18,7 +21,22 @@ from weft.times import BEGINNING, Instant
 class Stoppable(Adapter, Protocol):
     """What goes on where it was when it is started again."""
 
+    runtime: Runtime
+
     def stop(self) -> None: ...
+
+
+def told_later(
+    known: DuckTruth, relation: Emitted, adapter: Stoppable, name: str, seen: Instant
+) -> list[Row]:
+    """What is to be told of a query that was added after rows up to `seen` had come.
+
+    Of whole windows what begins after that; where these are not in the log, of rows that come after it.
+    """
+    if not adapter.runtime.running[name].whole:
+        return known.told(relation, after=dict.fromkeys(streams(relation), seen))
+    windowed = is_windowed(relation.source)
+    return [row for row in known.told(relation) if micros(row[windowed]) - windowed > seen]
 
 
 def stopped(made: Scenario, adapter: Stoppable, rng: Random) -> dict[str, pa.Table]:
@@ -61,13 +79,13 @@ def changed(made: Scenario, adapter: Stoppable, rng: Random) -> dict[str, str]:
     return _wrong(made.only(first, *rest), adapter, rest[-1], bounds)
 
 
-def _wrong(made: Scenario, adapter: Adapter, added: str, latest: dict[str, Instant]) -> dict[str, str]:
+def _wrong(made: Scenario, adapter: Stoppable, added: str, latest: dict[str, Instant]) -> dict[str, str]:
     known = truth(made)
     differences = {}
     for name, relation in made.relations.items():
         seen = [latest[stream] for stream in streams(relation) if stream in latest]
-        late = dict.fromkeys(streams(relation), max(seen)) if seen and name == added else None
-        expected = known.told(relation, after=late)
+        late = seen and name == added
+        expected = told_later(known, relation, adapter, name, max(seen)) if late else known.told(relation)
         differences[name] = relation_difference(relation, expected, rows_of(adapter.results(name)))
     return {name: text for name, text in differences.items() if text}
 

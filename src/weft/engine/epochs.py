@@ -20,6 +20,7 @@ from weft.plan.nodes import Program, Query
 from weft.times import Instant
 
 Bound = Callable[[Query], Instant | None]
+Whole = Callable[[Query], bool]
 PicksBy = Mapping[str, tuple[str, ...]]  # by query
 
 FAILED = "failed: "  # how the reason of an epoch that takes a failed query out of force begins
@@ -58,10 +59,12 @@ def change(
     texts: Texts,
     bound: Bound = lambda query: None,
     picks_by: PicksBy | None = None,
+    whole: Whole = lambda query: False,
 ) -> Change:
     """From the program in force to this one.
 
-    `bound`: after which time the windows of a new query start; `picks_by`: by which columns it picks groups.
+    `bound`: after which time the windows of a new query start; `picks_by`: by which columns it picks groups;
+    `whole`: does the log hold the rows before the bound that it needs?
     """
     for stream in program.streams:
         if stream.name in catalog.streams:
@@ -72,7 +75,13 @@ def change(
     out = left_out(catalog, program, texts)
     return Change(
         add=tuple(
-            NewQuery(query.name, wanted[query.name], bound(query), (picks_by or {}).get(query.name, ()))
+            NewQuery(
+                query.name,
+                wanted[query.name],
+                bound(query),
+                (picks_by or {}).get(query.name, ()),
+                whole(query),
+            )
             for query in program.queries
             if current.get(query.name) != wanted[query.name] and query.name not in out
         ),

@@ -8,7 +8,7 @@ A snapshot stands for all batches before it, so their files can go.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -16,6 +16,7 @@ import pyarrow as pa
 from weft.engine.bucketed import Bucketed
 from weft.engine.census import Census
 from weft.engine.ingest import feed_key
+from weft.engine.relations.state import Relations
 from weft.engine.step import StreamState
 from weft.engine.tally import Tally
 from weft.engine.windows import Reach
@@ -190,15 +191,30 @@ def _refill(runtime: Runtime, meta: Mapping[str, Any], snapshot: Snapshot) -> No
         return snapshot.table(name) if name in known else None
 
     runtime.relations.restore(saved, reach)
-    for stream, position in meta["positions"].items():
+    _read_again(runtime, runtime.relations, meta["positions"])
+    runtime.relations.refilled(reach, runtime.folded)
+    runtime.relations.late()
+    runtime.relations.failed()
+
+
+def warm(runtime: Runtime, queries: Collection[str]) -> None:
+    """Bring queries that were just added to where they would be, had they always been there."""
+    if not queries:
+        return
+    aside = runtime.relations.aside(queries)
+    _read_again(runtime, aside, runtime.positions)
+    aside.refilled({name: state.reach for name, state in runtime.states.items()}, runtime.folded)
+    runtime.relations.take_over(aside)
+
+
+def _read_again(runtime: Runtime, relations: Relations, positions: Mapping[str, int]) -> None:
+    """The rows of all batches of the log up to some."""
+    for stream, position in positions.items():
         records = runtime.logs[stream].records() if stream in runtime.logs else []
         for record in (one for one in records if one.number <= position):
             rows = runtime.fresh.rows(stream, record)
             if rows is not None:
-                runtime.relations.refill(stream, record.number, rows)
-    runtime.relations.refilled(reach, runtime.folded)
-    runtime.relations.late()
-    runtime.relations.failed()
+                relations.refill(stream, record.number, rows)
 
 
 def _tell_silently(runtime: Runtime, reach: Mapping[str, list[int]]) -> None:

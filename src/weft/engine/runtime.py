@@ -28,7 +28,7 @@ from weft.engine.fresh import Fresh
 from weft.engine.held import Held, first_bound
 from weft.engine.knowledge import basis_of
 from weft.engine.meter import Meter
-from weft.engine.recovery import find, load_states, restore, save, was_in_buckets
+from weft.engine.recovery import find, load_states, restore, save, warm, was_in_buckets
 from weft.engine.relations.state import Relations
 from weft.engine.shape import Done, Job
 from weft.engine.step import StreamState
@@ -160,6 +160,7 @@ class Runtime:
             self.texts,
             lambda query: self._bound(program, query, there, picked),
             picked,
+            lambda query: self._is_whole(plan, query),
         )
         if changed:
             self.catalog.change(
@@ -171,6 +172,7 @@ class Runtime:
             )
         if changed or program != self.program:
             self._adopt(program, plan)
+            warm(self, [new.name for new in changed.add if new.whole])
 
     def _bound(
         self, program: Program, query: Query, there: dict[str, Held], picked: PicksBy
@@ -192,6 +194,12 @@ class Runtime:
         (plan,) = build(replace(program, queries=(query,)), picked).streams
         return first_bound(plan, there[name], self.states[name].reach, latest)
 
+    def _is_whole(self, plan: SharedPlan, query: Query) -> bool:
+        """Can a query over several sources that is added now begin as if it had always been there?"""
+        reach = {name: state.reach for name, state in self.states.items()}
+        asked = next((each for each in plan.related if each.query.name == query.name), None)
+        return asked is not None and self.relations.holds(asked, reach)
+
     def _next_batches(self) -> dict[str, int]:
         return {name: log.next for name, log in self.logs.items()}
 
@@ -210,7 +218,7 @@ class Runtime:
             else:
                 self.states[name] = self._new_state(stream, floors)
                 self.states[name].reach = self.reached.get(name, Reach())
-        self.relations.adopt(plan, program, floors)
+        self.relations.adopt(plan, program, floors, {q.name for q in self.running.values() if q.whole})
         gone = set(self.states) - {stream.stream.name for stream in plan.streams}
         for name in gone:
             self.states[name].adopt(

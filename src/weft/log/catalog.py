@@ -25,12 +25,14 @@ class NewQuery:
     """A query to be added: its canonical text, and the bound after which its windows start (None: none).
 
     `picks_by`: the columns by which it picks its groups of a feed, for as long as it runs.
+    `whole`: it sees the rows before the bound that the log holds, and only its answers begin after it.
     """
 
     name: str
     text: str
     bound: Instant | None = None
     picks_by: tuple[str, ...] = ()
+    whole: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +46,7 @@ class QueryVersion:
     added: int
     dropped: int | None = None
     picks_by: tuple[str, ...] = ()
+    whole: bool = False
 
     @property
     def key(self) -> str:
@@ -151,7 +154,7 @@ class Catalog:
             "buckets": buckets,
             "effective": dict(effective),
             "add": [
-                [new.name, self._next_version(new.name), new.text, new.bound, list(new.picks_by)]
+                [new.name, self._next_version(new.name), new.text, new.bound, list(new.picks_by), new.whole]
                 for new in add
             ],
             "drop": list(drop),
@@ -232,4 +235,5 @@ class Catalog:
 
 def _query_version(added: Sequence[Any], epoch: int) -> QueryVersion:
     name, version, text, bound, *others = added
-    return QueryVersion(name, version, text, bound, epoch, picks_by=tuple(*others))
+    picks_by, whole = others[:1], others[1:2] == [True]
+    return QueryVersion(name, version, text, bound, epoch, picks_by=tuple(*picks_by), whole=whole)

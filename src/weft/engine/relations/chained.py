@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pyarrow as pa
 
 from weft.engine.relations.evaluate import Condition, Evaluator, Finisher, schema_of
-from weft.engine.relations.operator import Carried
+from weft.engine.relations.met import TIME, Met, Picked
+from weft.engine.relations.operator import Carried, ends_of
 from weft.kernels.arrow import whole
-from weft.kernels.combine import Bools, Ints
+from weft.kernels.combine import Ints
 from weft.kernels.relations.store import RowStore
-from weft.kernels.relations.tables import NEVER, Lives, take
+from weft.kernels.relations.tables import Lives, take
+from weft.lang.statements import Expr
 from weft.plan.nodes import Column
 from weft.plan.relations import Paired
 from weft.plan.relationtree import columns
@@ -24,142 +26,96 @@ from weft.share.relations.links import LEFT, RIGHT, Chain, Link, Wanted
 from weft.share.relations.matching import matching
 from weft.times import BEGINNING, Duration, Instant
 
-TIME = "_time"  # of a row: when it came into its window, however late it was
-
-Take = Callable[[Ints, Sequence[str]], pa.Table]
-
-
-@dataclass(frozen=True, slots=True)
-class Picked:
-    """One side of some pairs: where their rows lie."""
-
-    rows: Ints
-    take: Take
-
-    def table(self, at: Ints | None, names: Sequence[str]) -> pa.Table:
-        """Columns of these pairs; None: of all."""
-        return self.take(self.rows if at is None else self.rows[at], names)
-
-    def numbers(self, name: str) -> Ints:
-        found: Ints = whole(self.table(None, [name]).column(0)).to_numpy()
-        return found
-
-    def holds(self, where: str) -> Bools:
-        column = whole(self.table(None, [where]).column(0))
-        found: Bools = column.to_numpy(zero_copy_only=False)
-        return found
-
-
-class Met:
-    """Pairs found together: of one side they are new, of the other they were held."""
-
-    def __init__(self, left: Picked, right: Picked, begins: Ints) -> None:
-        self.left, self.right, self.begins = left, right, begins
-        self._ends: dict[tuple[str, Duration | None], Ints] = {}
-        self._holds: dict[tuple[str, str], Bools] = {}
-        self._times: dict[str, Ints] = {}
-
-    def __len__(self) -> int:
-        return len(self.begins)
-
-    def filter(self, holds: Bools) -> Met:
-        at = np.flatnonzero(holds)
-        left, right = Picked(self.left.rows[at], self.left.take), Picked(self.right.rows[at], self.right.take)
-        return Met(left, right, self.begins[at])
-
-    def lives(self, link: Link, schema: pa.Schema) -> Lives:
-        """Those that a join wants, as its own rows."""
-        ends = np.minimum(self._end(LEFT, link.left.range), self._end(RIGHT, link.right.range))
-        wanted = ends > self.begins
-        for side, each in ((LEFT, link.left), (RIGHT, link.right)):
-            if each.where is not None:
-                wanted &= self._where(side, CONDITION + each.where.sql)
-        at = None if wanted.all() else np.flatnonzero(wanted)
-        left = self.left.table(at, _names(LEFT, link.left))
-        right = self.right.table(at, _names(RIGHT, link.right))
-        table = pa.table([*left.columns, *right.columns], schema=schema)
-        return Lives(table, *(each if at is None else each[at] for each in (self.begins, ends)))
-
-    def _end(self, side: str, range_: Duration | None) -> Ints:
-        if (side, range_) not in self._ends:
-            times = self._time(side)
-            self._ends[(side, range_)] = np.full(len(times), NEVER) if range_ is None else times + range_
-        return self._ends[(side, range_)]
-
-    def _time(self, side: str) -> Ints:
-        if side not in self._times:
-            self._times[side] = (self.left if side == LEFT else self.right).numbers(TIME)
-        return self._times[side]
-
-    def _where(self, side: str, where: str) -> Bools:
-        if (side, where) not in self._holds:
-            self._holds[(side, where)] = (self.left if side == LEFT else self.right).holds(where)
-        return self._holds[(side, where)]
+Depth = tuple[Expr | None, Duration | None, Instant]  # which rows, for how long, and after when
 
 
 class Side:
     """The rows of one stream that any join of the chain wants, each for as long as one does."""
 
-    def __init__(self, prefix: str, wanted: Sequence[Wanted], bound: Instant) -> None:
-        self.prefix, self.bound = prefix, bound
+    def __init__(self, prefix: str, wanted: Sequence[Wanted]) -> None:
+        self.prefix, self._wanted = prefix, tuple(wanted)
         found = {item.expr.sql: item.type for each in wanted for item in each.items}
         self.columns = tuple(Column(prefix + sql, type_) for sql, type_ in found.items())
         self.wheres = tuple(dict.fromkeys(CONDITION + w.where.sql for w in wanted if w.where is not None))
         held = (*self.columns, Column(TIME, "bigint"), *(Column(where, "boolean") for where in self.wheres))
         self._schema = schema_of(held)
-        self._depths = tuple(dict.fromkeys((each.where, each.range) for each in wanted))
-        self._wanted = tuple(wanted)
         self._new: list[Lives] = []
-        self._late, self.complete = 0, BEGINNING
+        self._late: Counter[Depth] = Counter()
+        self.late: Counter[Depth] = Counter()  # rows of this step
+        self.complete = BEGINNING
 
     def store(self, keys: int) -> RowStore:
         found = shelves(self._wanted, bool(keys), Load(), Load())
         return RowStore(keys, found.classes, schema=self._schema)
 
     def feed(self, rows: pa.Table, time: str) -> None:
-        """The rows of a batch."""
-        names = [column.name.removeprefix(self.prefix) for column in self.columns]
-        if not {time, *names, *self.wheres} <= set(rows.column_names):
-            return
+        """The rows of a batch. One from before some join was there may lack what that one asks for."""
+        known = set(rows.column_names)
+        asking = [each for each in self._wanted if _asked(each) <= known]
         times = whole(rows.column(time)).cast(pa.int64()).to_numpy()
-        ends = self._ends(rows, times)
-        begins = np.maximum(times, self.complete)
-        mine = (times > self.bound) & (begins < ends)
-        self._late += int(np.count_nonzero(mine & (times < self.complete)))
-        held = [whole(rows.column(name)) for name in names]
-        held += [pa.array(times)]
-        held += [whole(rows.column(where)).fill_null(False) for where in self.wheres]
-        table = pa.table(held, names=self._schema.names).cast(self._schema)
-        lives = Lives(table, begins, ends)
-        self._new.append(lives if mine.all() else lives.filter(mine))
+        begins, ends = np.maximum(times, self.complete), np.full(len(times), BEGINNING)
+        late = times < self.complete
+        for depth in dict.fromkeys(map(_depth, asking)):
+            until = _until(depth, rows, times)
+            self._late[depth] += int(np.count_nonzero(late & (begins < until)))
+            ends = np.maximum(ends, until)
+        held = rows.rename_columns([self._held_as(name, time) for name in rows.column_names])
+        held = held.append_column(TIME, pa.array(times))
+        self._new.append(Lives(self._filled(held), begins, ends).filter(begins < ends))
 
-    def _ends(self, rows: pa.Table, times: Ints) -> Ints:
-        """For how long any join wants each row; BEGINNING: none does."""
-        ends = np.full(len(times), BEGINNING)
-        for where, range_ in self._depths:
-            mine = np.full(len(times), NEVER) if range_ is None else times + range_
-            if where is not None:
-                holds = whole(rows.column(CONDITION + where.sql)).fill_null(False)
-                mine = np.where(holds.to_numpy(zero_copy_only=False), mine, BEGINNING)
-            ends = np.maximum(ends, mine)
-        return ends
+    def _held_as(self, name: str, time: str) -> str:
+        return name if name.startswith(CONDITION) else self.prefix + name
 
-    def narrowed(self, rows: Lives) -> Lives:
-        """Rows of a chain that had more joins: of each what is still wanted, for as long as it is."""
+    def adopted(self, rows: Lives) -> Lives:
+        """Rows of a chain that had other joins: of each what is still wanted, for as long as it is.
+
+        None of them is wanted by a join that is new: they came before it.
+        """
         times = whole(rows.table.column(TIME)).to_numpy()
-        ends = self._ends(rows.table, times)
-        kept = Lives(rows.table.select(self._schema.names), rows.begins, ends)
-        return kept.filter(rows.begins < ends)
+        table, ends = self._filled(rows.table), np.full(len(times), BEGINNING)
+        for depth in dict.fromkeys(map(_depth, self._wanted)):
+            ends = np.maximum(ends, _until(depth, table, times))
+        return Lives(table, rows.begins, ends).filter(rows.begins < ends)
+
+    def _filled(self, rows: pa.Table) -> pa.Table:
+        """The columns that are held. Those that are not there are of joins that do not want these rows."""
+        known = set(rows.column_names)
+        held = [
+            whole(rows.column(field.name)) if field.name in known else pa.nulls(rows.num_rows, field.type)
+            for field in self._schema
+        ]
+        held = [
+            column.fill_null(False) if field.name in self.wheres else column
+            for field, column in zip(self._schema, held, strict=True)
+        ]
+        return pa.table(held, names=self._schema.names).cast(self._schema)
 
     def take(self, upto: Instant) -> Lives:
         """What is new; rows that come later lie behind `upto`, or are late."""
         new, self._new = self._new, []
+        self.late, self._late = self._late, Counter()
         self.complete = max(self.complete, upto)
         return Lives.concat(new) if new else Lives.empty(self._schema)
 
-    def late(self) -> int:
-        found, self._late = self._late, 0
-        return found
+
+def _depth(wanted: Wanted) -> Depth:
+    return wanted.where, wanted.range, wanted.after
+
+
+def _asked(wanted: Wanted) -> set[str]:
+    """The columns of a batch that a join asks for."""
+    where = set() if wanted.where is None else {CONDITION + wanted.where.sql}
+    return where | {item.expr.sql for item in wanted.items}
+
+
+def _until(depth: Depth, rows: pa.Table, times: Ints) -> Ints:
+    """For how long each row is wanted; BEGINNING: it is not."""
+    where, range_, after = depth
+    ends = np.where(times > after, ends_of(times, range_), BEGINNING)
+    if where is None:
+        return ends
+    holds = whole(rows.column(CONDITION + where.sql)).fill_null(False)
+    return np.where(holds.to_numpy(zero_copy_only=False), ends, BEGINNING)
 
 
 class Chaining(Carried):
@@ -170,14 +126,12 @@ class Chaining(Carried):
         chain: Chain,
         links: Sequence[Link],
         times: tuple[str, str],
-        bound: Instant,
         finisher: Finisher,
     ) -> None:
-        self.chain, self._times, self._links = chain, times, frozenset(links)
-        self._bound, self._finisher = bound, finisher
+        self.chain, self.links, self._times, self._finisher = chain, tuple(links), times, finisher
         self._sides = (
-            Side(LEFT, [each.left for each in links], bound),
-            Side(RIGHT, [each.right for each in links], bound),
+            Side(LEFT, [each.left for each in links]),
+            Side(RIGHT, [each.right for each in links]),
         )
         left, right = self._sides
         super().__init__((*left.columns, *right.columns))
@@ -187,6 +141,7 @@ class Chaining(Carried):
         self._stores = left.store(len(match.left)), right.store(len(match.right))
         self._rest = None if match.rest is None else Condition(match.rest, self.columns, finisher)
         self.met: list[Met] = []
+        self.failing: list[Met] = []  # pairs of which it cannot be said whether they match
         self._upto = [BEGINNING, BEGINNING]
 
     @property
@@ -213,7 +168,7 @@ class Chaining(Carried):
         """Find the pairs that are new."""
         upto = [complete.get(name, BEGINNING) for name in (self.chain.left, self.chain.right)]
         left, right = (side.take(at) for side, at in zip(self._sides, upto, strict=True))
-        self.met = []
+        self.met, self.failing = [], []
         keys = self._key(0, left), self._key(1, right)
         self._meet(left, keys[0], 0)
         self._stores[0].add(keys[0], left)
@@ -223,7 +178,7 @@ class Chaining(Carried):
 
     def settle(self) -> None:
         """Let go of the pairs, and of rows that can meet no other."""
-        self.met = []
+        self.met, self.failing = [], []
         for store, at in zip(self._stores, reversed(self._upto), strict=True):
             store.expire(at)
 
@@ -248,29 +203,28 @@ class Chaining(Carried):
                 names=[*names[0], *names[1]],
             )
             holds, failed = self._rest.run(table, len(met))
-            self.note(0 if failed is None else int(failed.sum()))
+            if failed is not None:
+                self.failing.append(met.filter(failed))
             met = met.filter(holds)
         self.met.append(met)
 
     def relinked(self, links: Sequence[Link]) -> Chaining:
-        """The chain with these joins instead: itself if they are the same, else with the rows they want.
-
-        A join that it did not have begins with rows that are still to come: its bound lies before them.
-        """
-        if frozenset(links) == self._links:
+        """The chain with these joins instead: itself if they are the same, else with the rows they want."""
+        if frozenset(links) == frozenset(self.links):
             return self
-        other = Chaining(self.chain, links, self._times, self._bound, self._finisher)
-        if frozenset(links) <= self._links:
-            for at, (store, side) in enumerate(zip(self._stores, other._sides, strict=True)):
-                side.complete = self._sides[at].complete
-                rows = side.narrowed(store.all())
-                other._stores[at].add(other._key(at, rows), rows)
-            other._upto = self._upto
-            other.settle()
+        other = Chaining(self.chain, links, self._times, self._finisher)
+        for at, (store, side) in enumerate(zip(self._stores, other._sides, strict=True)):
+            side.complete = self._sides[at].complete
+            rows = side.adopted(store.all())
+            other._stores[at].add(other._key(at, rows), rows)
+        other._upto = self._upto
+        other.settle()
         return other
 
-    def late(self) -> int:
-        return sum(side.late() for side in self._sides)
+    def late(self, link: Link) -> int:
+        """How many rows that a join wants have come late in this step."""
+        left, right = self._sides
+        return left.late[_depth(link.left)] + right.late[_depth(link.right)]
 
 
 class Tapping(Carried):
@@ -278,14 +232,18 @@ class Tapping(Carried):
 
     def __init__(self, relation: Paired, link: Link, chain: Chaining) -> None:
         super().__init__(columns(relation))
-        self._link, self.chain = link, chain
+        self.link, self.chain = link, chain
         self._schema = schema_of(self.columns)
+        self._late = 0
 
     def advance(self, told: Sequence[object], upto: Instant) -> Lives:
         """What is new of it."""
-        made = [met.lives(self._link, self._schema) for met in self.chain.met]
+        self._late += self.chain.late(self.link)
+        self.note(sum(met.count(self.link) for met in self.chain.failing))
+        made = [met.lives(self.link, self._schema) for met in self.chain.met]
         return Lives.concat(made) if made else Lives.empty(self._schema)
 
-
-def _names(prefix: str, wanted: Wanted) -> list[str]:
-    return [prefix + item.expr.sql for item in wanted.items]
+    def late(self) -> int:
+        """How many of its rows have come late since this was last asked."""
+        found, self._late = self._late, 0
+        return found

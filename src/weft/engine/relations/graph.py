@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Set
 from dataclasses import dataclass, field
 
 import pyarrow as pa
@@ -27,9 +27,10 @@ from weft.plan.nodes import Stream
 from weft.plan.relations import Entries, Paired, Rows, Whether
 from weft.plan.relationtree import columns, streams
 from weft.share.nodes import Woven
+from weft.share.relations.links import Chain
 from weft.share.relations.means import Means
 from weft.share.relations.strategy import Strategy
-from weft.share.relations.weave import ChainKey, Key, Weave, weave
+from weft.share.relations.weave import Key, Weave, weave
 from weft.share.relations.weave import Node as Planned
 from weft.times import BEGINNING, Instant
 
@@ -70,13 +71,21 @@ class Graph:
         self._finisher, self._tables, self._strategy = finisher, tables, strategy
         self._nodes: dict[Key, Node] = {}
         self._upto: dict[Key, Instant] = {}  # how far each node was complete in the last step
-        self._chains: dict[ChainKey, Chaining] = {}
+        self._chains: dict[Chain, Chaining] = {}
+        self._fresh: Set[Key] = frozenset()  # nodes that came with what was adopted last
         self.tops: dict[str, Top] = {}
 
     def adopt(
-        self, related: Iterable[Woven], declared: Mapping[str, Stream], bounds: Mapping[str, Instant]
+        self,
+        related: Iterable[Woven],
+        declared: Mapping[str, Stream],
+        bounds: Mapping[str, Instant],
+        tells_after: Mapping[str, Instant],
     ) -> None:
-        """Carry out these queries: what stays goes on, what is new begins with nothing."""
+        """Carry out these queries: what stays goes on, what is new begins with nothing.
+
+        `bounds`: after when some see rows; `tells_after`: after when some tell of them.
+        """
         before, self._nodes = self._nodes, {}
         tops, self.tops = self.tops, {}
         woven = weave(
@@ -86,23 +95,23 @@ class Graph:
         self._link(woven, declared)
         for key, planned in woven.nodes.items():
             self._nodes[key] = self._node(planned, before.get(key), declared)
+        self._fresh = self._nodes.keys() - before.keys()
+        self._tap()
         for name, told in woven.tops.items():
             node, top = self._nodes[told.key], tops.get(name)
-            if top is None or top.node is not node or top.telling.relation != told.relation:
-                top = Top(name, node, Telling(told.relation))
+            telling = Telling(told.relation, tells_after.get(name, BEGINNING))
+            if top is None or top.node is not node or not top.telling.is_like(telling):
+                top = Top(name, node, telling)
             top.below = list(_under(node))
             self.tops[name] = top
 
     def _node(self, planned: Planned, known: Node | None, declared: Mapping[str, Stream]) -> Node:
-        """What carries it out: as before, or new; a tap goes on with the chain as it is now."""
-        relation, bound = planned.key
-        chain = None if planned.link is None else self._chains[(planned.link.chain, bound)]
+        """What carries it out: as before, or new."""
+        chain = None if planned.link is None else self._chains[planned.link.chain]
         if known is not None:
-            if chain is not None and isinstance(known.operator, Tapping):
-                known.operator.chain = chain
             return known
         sources = tuple(self._nodes[each] for each in planned.sources)
-        return Node(planned.key, self._operator(planned, chain, declared), sources, streams(relation))
+        return Node(planned.key, self._operator(planned, chain, declared), sources, streams(planned.relation))
 
     def _operator(self, planned: Planned, chain: Chaining | None, declared: Mapping[str, Stream]) -> Operator:
         relation, _ = planned.key
@@ -120,13 +129,32 @@ class Graph:
     def _link(self, woven: Weave, declared: Mapping[str, Stream]) -> None:
         """The chains of all joins; one that stays goes on with the rows that it holds."""
         before, self._chains = self._chains, {}
-        for key, links in woven.chains.items():
-            chain, bound = key
+        for chain, links in woven.chains.items():
             times = declared[chain.left].statement.time_column, declared[chain.right].statement.time_column
-            known = before.get(key)
+            known = before.get(chain)
             if known is None:
-                known = Chaining(chain, tuple(links), times, bound, self._finisher)
-            self._chains[key] = known.relinked(tuple(links))
+                known = Chaining(chain, tuple(links), times, self._finisher)
+            self._chains[chain] = known.relinked(tuple(links))
+
+    def relink(self, other: Graph) -> None:
+        """Have the chains hold what all joins of those of another graph want."""
+        for chain, known in self._chains.items():
+            self._chains[chain] = known.relinked(other._chains[chain].links)
+        self._tap()
+
+    def take_over(self, other: Graph) -> None:
+        """Go on with the queries of another graph as they are there: its chains, and all that is new."""
+        for key in other._nodes.keys() & self._fresh:
+            self._nodes[key].operator = other._nodes[key].operator
+        self._chains |= other._chains
+        self._tap()
+        for name, top in other.tops.items():
+            self.tops[name].telling = top.telling
+
+    def _tap(self) -> None:
+        for node in self._nodes.values():
+            if isinstance(node.operator, Tapping):
+                node.operator.chain = self._chains[node.operator.link.chain]
 
     def feed(self, stream: str, rows: pa.Table) -> None:
         """The rows of a batch."""
@@ -187,22 +215,18 @@ class Graph:
 
     def failed(self) -> dict[str, int]:
         """On how many rows an expression failed since this was last asked, by query."""
-        found = {key: node.operator.failed() for key, node in self._nodes.items()}
-        chained = {id(chain): chain.failed() for chain in self._chains.values()}
-        return self._by_query(found, chained)
+        return self._by_query({key: node.operator.failed() for key, node in self._nodes.items()})
 
     def late(self) -> dict[str, int]:
         """How many rows came too late since this was last asked, by query."""
-        readings = {k: n.operator for k, n in self._nodes.items() if isinstance(n.operator, Reading)}
-        chained = {id(chain): chain.late() for chain in self._chains.values()}
-        return self._by_query({key: reading.late() for key, reading in readings.items()}, chained)
+        reading = {k: n.operator for k, n in self._nodes.items() if isinstance(n.operator, Reading | Tapping)}
+        return self._by_query({key: each.late() for key, each in reading.items()})
 
-    def _by_query(self, counts: Mapping[Key, int], chained: Mapping[int, int]) -> dict[str, int]:
-        found = {}
-        for top in self.tops.values():
-            taps = {id(n.operator.chain) for n in top.below if isinstance(n.operator, Tapping)}
-            mine = {node.key for node in top.below}
-            found[top.name] = sum(counts.get(key, 0) for key in mine) + sum(chained[tap] for tap in taps)
+    def _by_query(self, counts: Mapping[Key, int]) -> dict[str, int]:
+        found = {
+            top.name: sum(counts.get(key, 0) for key in {node.key for node in top.below})
+            for top in self.tops.values()
+        }
         return {name: count for name, count in found.items() if count}
 
     def save(self) -> dict[str, pa.Table]:

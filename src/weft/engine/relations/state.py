@@ -7,7 +7,7 @@ told before is not told once more.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 
 import pyarrow as pa
 
@@ -16,12 +16,12 @@ from weft.engine.relations.correcting import Correcting
 from weft.engine.relations.editions import Tables, Version
 from weft.engine.relations.evaluate import Finisher
 from weft.engine.relations.graph import Graph
+from weft.engine.relations.whole import is_whole, looks_back_to
 from weft.engine.windows import Reach
 from weft.lang.bodies import Emission
-from weft.plan.lookups import passes_on
 from weft.plan.nodes import Program, Stream
 from weft.plan.relations import Emitted
-from weft.plan.relationtree import last_end, reach_back, streams, tables
+from weft.plan.relationtree import last_end, streams, tables
 from weft.share.nodes import SharedPlan, Woven
 from weft.share.relations.strategy import Strategy
 from weft.times import BEGINNING, Duration, Instant
@@ -44,22 +44,33 @@ class Relations:
         self._related: tuple[Woven, ...] = ()
         self._declared: dict[str, Stream] = {}
         self._bounds: dict[str, Instant] = {}
+        self._tells_after: dict[str, Instant] = {}
         self._drained: dict[str, Instant] = {}  # streams of which all has been told up to some time
         self._standing: dict[str, Standing] = {}  # how far streams were in the last step
         self.arrivals = Arrivals()
 
-    def adopt(self, plan: SharedPlan, program: Program, bounds: Mapping[str, Instant]) -> None:
-        """Go on with the queries of this plan; `bounds`: some of them see only rows after some time."""
+    def adopt(
+        self,
+        plan: SharedPlan,
+        program: Program,
+        bounds: Mapping[str, Instant],
+        whole: Collection[str] = (),
+    ) -> None:
+        """Go on with the queries of this plan; `bounds`: some of them see only rows after some time.
+
+        Those that are `whole` see all rows, and only what they tell begins then.
+        """
         self._related, self._declared = plan.related, {stream.name: stream for stream in program.streams}
-        self._bounds = dict(bounds)
+        self._bounds = {name: at for name, at in bounds.items() if name not in whole}
+        self._tells_after = {name: at for name, at in bounds.items() if name in whole}
         self._tables.declare(program.tables)
         self._adopt()
 
     def _adopt(self) -> None:
         bounds = self._all_bounds()
-        self._graph.adopt(self._related, self._declared, bounds)
+        self._graph.adopt(self._related, self._declared, bounds, self._tells_after)
         early = [each for each in self._related if _tells_early(each)]
-        self._early.adopt(early, self._declared, bounds)
+        self._early.adopt(early, self._declared, bounds, {})
         known = self._correcting
         self._correcting = {
             each.query.name: known.get(each.query.name) or Correcting(each.relation)
@@ -149,11 +160,13 @@ class Relations:
     def needed_from(self, stream: str, reach: Mapping[str, Reach]) -> Instant | None:
         """No row of a stream before this time is needed after a restart; None: of this stream none is."""
         reading = [each for each in self._related if stream in streams(each.relation)]
-        return min((_looks_back_to(each, reach) for each in reading), default=None)
+        return min((looks_back_to(each.relation, reach) for each in reading), default=None)
 
     def seen_from(self, table: str, reach: Mapping[str, Reach]) -> Instant:
         """No row before this time will be held against a table, be it new or read again after a restart."""
-        times = [_looks_back_to(each, reach) for each in self._related if table in tables(each.relation)]
+        times = [
+            looks_back_to(each.relation, reach) for each in self._related if table in tables(each.relation)
+        ]
         return min([*times, *(at.watermark for at in reach.values())], default=BEGINNING)
 
     def save(self) -> dict[str, pa.Table]:
@@ -187,6 +200,26 @@ class Relations:
         self._graph.advance(complete)
         self._early.advance(ahead)
 
+    def holds(self, asked: Woven, reach: Mapping[str, Reach]) -> bool:
+        """Could a query begin now as if it had always been there?"""
+        return is_whole(asked.relation, self._related, self._all_bounds(), reach)
+
+    def aside(self, names: Collection[str]) -> Relations:
+        """Another one of queries that were just added, to be filled with the rows that the log holds."""
+        other = Relations(self._finisher, self._strategy)
+        other._related = tuple(each for each in self._related if each.query.name in names)
+        other._declared, other._drained, other.arrivals = self._declared, self._drained, self.arrivals
+        other._tells_after = self._tells_after
+        other._adopt()
+        other._graph.relink(self._graph)
+        return other
+
+    def take_over(self, other: Relations) -> None:
+        """Go on with the queries of the other as they are there."""
+        other.late()
+        other.failed()
+        self._graph.take_over(other._graph)
+
     @property
     def rows(self) -> int:
         return self._graph.rows + self._early.rows
@@ -210,11 +243,3 @@ def _times(
 
 def _tells_early(woven: Woven) -> bool:
     return isinstance(woven.relation, Emitted) and woven.relation.emission is Emission.CHANGES
-
-
-def _looks_back_to(each: Woven, reach: Mapping[str, Reach]) -> Instant:
-    """The time before which no row matters to a query any more; one of tables alone is as far as any."""
-    back = 0 if passes_on(each.relation) else reach_back(each.relation)
-    own = [reach[name].watermark if name in reach else BEGINNING for name in streams(each.relation)]
-    complete = min(own or [max((at.watermark for at in reach.values()), default=BEGINNING)])
-    return BEGINNING if back is None or complete == BEGINNING else complete - back

@@ -10,7 +10,7 @@ import pyarrow as pa
 from weft.engine.relations.calendar import Calendar
 from weft.engine.relations.evaluate import schema_of
 from weft.engine.relations.operator import Told, as_changes
-from weft.kernels.arrow import TIME
+from weft.kernels.arrow import TIME, whole
 from weft.kernels.relations.changes import consolidate
 from weft.kernels.relations.tables import NEVER, Changes, Lives
 from weft.lang.bodies import Emission
@@ -23,8 +23,9 @@ from weft.times import BEGINNING, Instant
 class Telling:
     """The top of a query: from what is new of its relation to answers."""
 
-    def __init__(self, relation: Emitted) -> None:
-        self.relation, self.columns = relation, columns(relation)
+    def __init__(self, relation: Emitted, after: Instant = BEGINNING) -> None:
+        """`after`: nothing up to this time is told."""
+        self.relation, self.after, self.columns = relation, after, columns(relation)
         self._windowed = is_windowed(relation.source)
         self._slide = next((node.slide for node in walk(relation) if isinstance(node, AsOf)), None)
         self._internal = is_internal(relation.source)
@@ -46,8 +47,21 @@ class Telling:
         """What changes before `upto`, and was not told before."""
         return self._due(rows, upto)
 
+    def is_like(self, other: Telling) -> bool:
+        return self.relation == other.relation and self.after == other.after
+
     def answers(self, rows: Told, upto: Instant) -> pa.Table:
         """The answers that are new, complete before `upto`."""
+        told = self._answers(rows, upto)
+        return told if self.after == BEGINNING else told.filter(self._is_after(told))
+
+    def _is_after(self, told: pa.Table) -> pa.Array:
+        """Which answers are of an instant after `after`; that of a window is its last."""
+        at = told.column(WINDOW[1].name if self._windowed else self.columns[0].name)
+        times = whole(at).cast(pa.int64()).fill_null(BEGINNING)
+        return pa.array(times.to_numpy() > self.after + self._windowed)
+
+    def _answers(self, rows: Told, upto: Instant) -> pa.Table:
         match self.relation.emission:
             case Emission.RSTREAM:
                 return rows.table if isinstance(rows, Lives) else self._begun(rows, upto).table

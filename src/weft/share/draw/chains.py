@@ -19,7 +19,7 @@ def draw_relations(plan: SharedPlan, y: float) -> tuple[list[str], float]:
     count = len(found.tops)
     shapes = [text(LEFT, y + 18, f"relations: {count} {'query' if count == 1 else 'queries'}", bold=True)]
     y += 2 * ROW
-    for at, ((chain, _), links) in enumerate(found.chains.items()):
+    for at, (chain, links) in enumerate(found.chains_as_written.items()):
         title = f"c{at}: {chain.left} and {chain.right} on {show_chain_on(chain.on)}"
         shapes.append(text(LEFT, y + 14, title, room=RIGHT - LEFT))
         y += ROW

@@ -25,7 +25,7 @@ def describe_relations(plan: SharedPlan, loads: Loads) -> dict[str, Any]:
     return {
         "chains": [
             {"chain": f"c{at}"} | _chain(chain, links, loads)
-            for at, ((chain, _), links) in enumerate(found.chains.items())
+            for at, (chain, links) in enumerate(found.chains_as_written.items())
         ],
         "nodes": [_node(node, names, loads) for node in found.nodes.values()],
         "queries": [

@@ -30,7 +30,7 @@ def show_relations(plan: SharedPlan, loads: Loads) -> str:
     found = woven(plan)
     count = len(found.tops)
     lines = [f"relations: {_count(count, 'query', 'queries')} over several sources or as of every instant"]
-    for at, ((chain, _), links) in enumerate(found.chains.items()):
+    for at, (chain, links) in enumerate(found.chains_as_written.items()):
         lines += ["", *_chain(f"c{at}", chain, links, loads)]
     lines += ["", "  nodes    equal relations are one node, carried out once"]
     lines += table([_node_row(found, node, loads) for node in found.nodes.values()], indent=4)
@@ -53,7 +53,7 @@ def show_relation_of(plan: SharedPlan, name: str, loads: Loads) -> str:
     lines += ["  carried out by, from the answer down to the rows"]
     for node in reversed(mine):
         lines += _own(names, node, name)
-    for at, ((chain, _), links) in enumerate(found.chains.items()):
+    for at, (chain, links) in enumerate(found.chains_as_written.items()):
         if any(name in some for some in links.values()):
             lines += _chain(f"c{at}", chain, links, loads, name)
     if (work := _added(work_of(node, loads) for node in mine)).held:
@@ -141,7 +141,7 @@ def _title(found: Weave, node: Node, loads: Loads) -> str:
         best = ", ".join(names[node.sources[at]] for at in order_of(node.many, loads))
         return f"{node.means}: {over}" + (f"; by these rates {best}" if best != over else "")
     if node.link is not None:
-        return f"tap of c{list(found.chains).index((node.link.chain, node.key[1]))}"
+        return f"tap of c{list(found.chains).index(node.link.chain)}"
     match node.relation:
         case Rows(stream=stream, items=items, range=range_, where=where):
             length = "for ever" if range_ is None else f"for {show_duration(range_)}"
@@ -170,7 +170,7 @@ def _whose(queries: Sequence[str]) -> str:
 
 
 def _total(found: Weave, loads: Loads) -> list[str]:
-    work = [chained(chain, links, loads).work for (chain, _), links in found.chains.items()]
+    work = [chained(chain, links, loads).work for chain, links in found.chains.items()]
     work += [work_of(node, loads) for node in found.nodes.values()]
     return [f"  all relations {_work(_added(work))}"]
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from weft.plan.lookups import lookup
 from weft.plan.relations import Emitted, Paired, Relation
 from weft.plan.relationtree import below
-from weft.share.relations.links import Chain, Link, link
+from weft.share.relations.links import Chain, Link, link, turned
 from weft.share.relations.lowering import lowered
 from weft.share.relations.many import Many, joined
 from weft.share.relations.means import Means
@@ -16,7 +16,6 @@ from weft.share.relations.strategy import Strategy, going_by_lives
 from weft.times import Instant
 
 Key = tuple[Relation, Instant]  # a relation, and after which time it begins
-ChainKey = tuple[Chain, Instant]
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,14 +50,26 @@ class Weave:
     nodes: Mapping[Key, Node]
 
     @property
-    def chains(self) -> dict[ChainKey, dict[Link, tuple[str, ...]]]:
+    def chains(self) -> dict[Chain, dict[Link, tuple[str, ...]]]:
         """The joins of each chain, and whose they are."""
-        found: dict[ChainKey, dict[Link, tuple[str, ...]]] = {}
-        for (_, bound), node in self.nodes.items():
+        found: dict[Chain, dict[Link, tuple[str, ...]]] = {}
+        for node in self.nodes.values():
             if node.link is not None:
-                some = found.setdefault((node.link.chain, bound), {})
+                some = found.setdefault(node.link.chain, {})
                 some[node.link] = tuple(dict.fromkeys((*some.get(node.link, ()), *node.queries)))
         return found
+
+    @property
+    def chains_as_written(self) -> dict[Chain, dict[Link, tuple[str, ...]]]:
+        """The same, in the same order, with the sides of each in the order of its first join."""
+        written = [_as_written(links) for links in self.chains.values()]
+        return {next(iter(links)).chain: links for links in written}
+
+
+def _as_written(links: dict[Link, tuple[str, ...]]) -> dict[Link, tuple[str, ...]]:
+    if not next(iter(links)).turned:
+        return links
+    return {turned(each): queries for each, queries in links.items()}
 
 
 def weave(asked: Mapping[str, Key], strategy: Strategy = Strategy.PATTERNS) -> Weave:
@@ -92,8 +103,8 @@ class _Weaver:
         return strategy.means(relation)
 
     def node(self, key: Key) -> Node:
-        relation, by = key[0], self.means(key[0])
-        linked = link(relation) if by is Means.TAP and isinstance(relation, Paired) else None
+        (relation, bound), by = key, self.means(key[0])
+        linked = link(relation, bound) if by is Means.TAP and isinstance(relation, Paired) else None
         many = joined(relation) if by is Means.ORDERED else None
         return Node(key, by, self.sources[key], tuple(self.queries[key]), linked, many)
 

@@ -96,6 +96,33 @@ def test_the_sides_of_an_equality_make_no_other_chain() -> None:
     assert "2 joins of 2 queries" not in explained(one, other.replace("s.size < a.code", "a.code < s.size"))
 
 
+@pytest.mark.parametrize(
+    "other",
+    [
+        "FROM acks [RANGE 1 HOUR] a JOIN sent [RANGE 1 MINUTE] s ON s.id = a.id AND s.size < a.code",
+        "FROM acks [RANGE 1 HOUR] a, sent [RANGE 1 MINUTE] s WHERE a.code > s.size AND a.id = s.id",
+        "FROM sent [RANGE 1 MINUTE] s, acks [RANGE 1 HOUR] a WHERE s.size < a.code AND a.id = s.id",
+    ],
+)
+def test_the_order_of_the_sides_makes_no_other_chain(other: str) -> None:
+    one = JOIN.format("one", "1 MINUTE", "s.id = a.id AND s.size < a.code")
+    text = explained(one, f"CREATE QUERY other AS SELECT s.id {other};")
+    assert "chain c0: sent and acks on left.id = right.id AND left.size < right.code, 2 joins of 2" in text
+    assert "other  sent 1 min and acks 1 h" in text
+
+
+def test_a_chain_is_shown_as_its_first_join_was_written() -> None:
+    text = explained(JOIN.format("one", "1 MINUTE", "a.id = s.id AND a.code > s.size"))
+    assert "chain c0: sent and acks on left.id = right.id AND left.size < right.code" in text
+    assert "rows of sent are held" in text[: text.index("rows of acks are held")]
+
+
+def test_a_join_of_a_stream_with_itself_the_other_way_round_is_the_same_chain() -> None:
+    ahead = "CREATE QUERY {} AS SELECT x.id FROM sent [RANGE 1 MINUTE] x JOIN sent [RANGE 1 HOUR] y ON {};"
+    one, other = "x.id = y.id AND x.size < y.size", "x.id = y.id AND x.size > y.size"
+    assert "2 joins of 2 queries" in explained(ahead.format("one", one), ahead.format("other", other))
+
+
 def test_rows_without_end_are_not_counted_and_that_is_said() -> None:
     said = "rows that are wanted for ever are not in it"
     assert said in explained(JOIN.format("one", "UNBOUNDED", "s.id = a.id"))
