@@ -185,7 +185,7 @@ class CreateView:
 class CreateTable:
     """Reference data: read by Spark from a batch source, again every `refresh` (None: at start alone).
 
-    With `stream` it is made of the rows of a stream instead: the last of each key, unless `delete` holds for it.
+    With `stream` it is made of the rows of a stream: the last of each key, unless `delete` holds for it.
     """
 
     name: str

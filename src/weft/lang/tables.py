@@ -48,7 +48,8 @@ def _of_stream(table: CreateTable) -> CreateTable:
     if table.columns:
         raise QueryError(
             "misplaced-columns", "a table of a stream has the columns of the stream",
-            at=table.columns[0].place, help=f"leave them out: CREATE TABLE {table.name} KEY (...) FROM STREAM ...",
+            at=table.columns[0].place,
+            help=f"leave them out: CREATE TABLE {table.name} KEY (...) FROM STREAM {table.stream}",
         )  # fmt: skip
     if table.refresh is not None:
         raise QueryError(

@@ -52,7 +52,8 @@ def _key(statement: CreateTable, stream: Stream) -> tuple[str, ...]:
             names = [column.name for column in stream.columns]
             raise QueryError(
                 "unknown-column", f"the key has `{name}`, which is no column of stream `{stream.name}`",
-                at=statement.key_place, because=nearest(name, names), help=f"its columns are {', '.join(names)}",
+                at=statement.key_place, because=nearest(name, names),
+                help=f"its columns are {', '.join(names)}",
             )  # fmt: skip
         if not is_supported(found.type):
             raise QueryError(

@@ -73,7 +73,7 @@ def leaves(related: Iterable[Woven], stream: str) -> Iterator[Rows]:
 
 
 def changes_read(table: Table) -> Rows:
-    """What a table that is made of changes reads of its stream: all rows whole, and which of them are deletions."""
+    """What a table that is made of changes reads of its stream: whole rows, and which are deletions."""
     if table.flow is None:
         raise Bug("plan-shape", f"`{table.name}` is not made of changes")
     items = [Named(one.name, expr(column(one.name)), one.type) for one in table.columns]
