@@ -23,7 +23,7 @@ def create_table(cursor: Cursor) -> CreateTable:
     """The table declared from here on; CREATE TABLE has been read."""
     name = cursor.plain_name("the name of a table", help="write CREATE TABLE name (columns) FROM ...")
     place = cursor.place_since(0)
-    has_columns = cursor.word() not in ("", *_READERS)
+    has_columns = cursor.word() not in _READERS
     columns = declared_columns(cursor, _COLUMNS) if has_columns else ()
     _refuse_computed(columns)
     start = cursor.index
