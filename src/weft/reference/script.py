@@ -29,7 +29,10 @@ _CAME = "_weft_came"  # the order in which changes came, then how many of the sa
 
 @dataclass(frozen=True, slots=True)
 class Script:
-    """What a relation is read from, and the stages written so far; `after`: rows later than this alone."""
+    """What a relation is read from, and the stages written so far.
+
+    `after`: rows later than this alone, and of tables that are made of changes what is in force later.
+    """
 
     engine: Dialect
     streams: Mapping[str, Stream]
@@ -110,6 +113,8 @@ class Script:
         ranked = self.stage(f"SELECT {', '.join([FROM, *own])}, {last} FROM {rows}")
         until = f"LEAD({FROM}) OVER (PARTITION BY {key} ORDER BY {FROM}) AS {TO}"
         lived = self.stage(f"SELECT {', '.join([FROM, *own])}, {until} FROM {ranked} WHERE {_CAME} = 1")
+        if (bound := self.after.get(flow.stream)) is not None:
+            lived = self.stage(f"SELECT * FROM {lived} WHERE COALESCE({TO}, {NEVER}) > {bound}")
         if flow.delete is None:
             return lived
         stays = expr(exp.Not(this=exp.func("COALESCE", flow.delete.tree.copy(), exp.false())))

@@ -40,7 +40,7 @@ class Flow:
         self._begin()
 
     def _begin(self) -> None:
-        self._latest = Latest(self.schema, self.made_of.key)
+        self._latest = Latest(self.schema, self.made_of.key, self._delay)
         self._pending: list[Posted] = []
         self._past = Lives.empty(self.schema)
         self.complete, self._late = BEGINNING, 0
@@ -77,7 +77,7 @@ class Flow:
         due = posted.begins < upto
         self._pending = [] if due.all() else [posted.take(np.flatnonzero(~due))]
         self.complete = upto
-        turn = self._latest.settle(posted.take(np.flatnonzero(due)), max(upto - self._delay, BEGINNING))
+        turn = self._latest.settle(posted.take(np.flatnonzero(due)), upto)
         ended = turn.new.filter(turn.numbers < 0)
         if len(ended) + len(turn.old):
             self._past = Lives.concat([self._past, ended, turn.old])

@@ -5,7 +5,7 @@
     A 10:00:01, again                                       of equal times the one that came last counts
 
 A change that comes too late counts from when it comes, unless its key has changed since its time. To know
-that, deletions are remembered for a while.
+that, deletions are remembered for some time, `memory`.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from weft.kernels.groups import GroupIndex
 from weft.kernels.growing import Growing
 from weft.kernels.relations.shelf import Shelf
 from weft.kernels.relations.tables import NEVER, NOTHING, Lives, columns_of, take
-from weft.times import BEGINNING, Instant
+from weft.times import BEGINNING, Duration, Instant
 
 _FEW = 4096  # rows, or keys, that may be held though nothing is in force for them
 _REF, _NUMBER, _BEGIN, _TIME = range(4)  # of what is known of a key; without an entry _NUMBER is -1
@@ -75,8 +75,8 @@ class Turn:
 class Latest:
     """The entries that are in force, by key; null is a key like any other."""
 
-    def __init__(self, schema: pa.Schema, key: Sequence[str]) -> None:
-        self.schema, self._key = schema, list(key)
+    def __init__(self, schema: pa.Schema, key: Sequence[str], memory: Duration = 0) -> None:
+        self.schema, self._key, self._memory = schema, list(key), memory
         self._index = GroupIndex(len(self._key))
         self._known = Growing(np.zeros((0, 4), np.int64))
         self._shelf = Shelf(schema)
@@ -91,15 +91,12 @@ class Latest:
     def nbytes(self) -> int:
         return self._shelf.nbytes + self._index.nbytes + self._known.nbytes
 
-    def settle(self, posted: Posted, forgotten: Instant = BEGINNING) -> Turn:
-        """Take in changes, none of which counts before those of earlier calls do.
-
-        Deletions before `forgotten` are not remembered.
-        """
+    def settle(self, posted: Posted, upto: Instant = BEGINNING) -> Turn:
+        """Take in changes that count after those of earlier calls do; those to come count from `upto` on."""
         if not len(posted):
             return Turn.nothing(self.schema)
         ids = self._ids(posted.table)
-        rows = self._that_count(posted, ids, forgotten)
+        rows = self._that_count(posted, ids)
         keys, begins = ids[rows], posted.begins[rows]
         is_first, is_last = _edges(keys)
         old, ended = self._ended(keys[is_first], begins[is_first])
@@ -109,7 +106,7 @@ class Latest:
         self._next += int(np.count_nonzero(numbers >= 0))
         new = Lives(take(posted.table, rows), begins, ends)
         self._hold(new.filter(is_last), keys[is_last], numbers[is_last], posted.times[rows][is_last])
-        self._tidy(forgotten)
+        self._tidy(max(upto - self._memory, BEGINNING))
         some = stays & (begins < ends)
         return Turn(new.filter(some), numbers[some], old, ended)
 
@@ -119,13 +116,13 @@ class Latest:
         self._known.extend(fresh)
         return ids
 
-    def _that_count(self, posted: Posted, ids: Ints, forgotten: Instant) -> Ints:
+    def _that_count(self, posted: Posted, ids: Ints) -> Ints:
         """By key and time the last row that came for each, without those that their key has changed since."""
         rows = np.lexsort((posted.times, posted.begins, ids))
         keys, begins = ids[rows], posted.begins[rows]
         rows = rows[np.append((keys[1:] != keys[:-1]) | (begins[1:] != begins[:-1]), True)]
         known = self._known.used[ids[rows]]
-        is_forgotten = (known[:, _NUMBER] < 0) & (known[:, _TIME] < forgotten)
+        is_forgotten = (known[:, _NUMBER] < 0) & (known[:, _TIME] < posted.begins[rows] - self._memory)
         counted: Ints = rows[is_forgotten | (posted.times[rows] >= known[:, _TIME])]
         return counted
 

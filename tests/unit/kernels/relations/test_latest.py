@@ -103,7 +103,7 @@ def test_of_equal_times_the_one_that_came_last_counts() -> None:
 
 
 def test_a_late_change_counts_unless_its_key_has_changed_since() -> None:
-    known, told = Latest(SCHEMA, ["k"]), Told()
+    known, told = Latest(SCHEMA, ["k"], memory=20), Told()
     told.take(known.settle(posted([("a", 0, 1, 5, False), ("b", 0, 1, 9, False), ("c", 0, 1, 9, True)])))
     late: list[Change] = [(key, 0, 2, 7, False) for key in "abcd"]
     told.take(known.settle(posted(late, complete=20)))
@@ -112,9 +112,9 @@ def test_a_late_change_counts_unless_its_key_has_changed_since() -> None:
 
 
 def test_deletions_are_forgotten() -> None:
-    known, told = Latest(SCHEMA, ["k"]), Told()
-    told.take(known.settle(posted([("c", 0, 1, 9, True)])))
-    told.take(known.settle(posted([("c", 0, 2, 7, False)], complete=20), forgotten=10))
+    known, told = Latest(SCHEMA, ["k"], memory=10), Told()
+    told.take(known.settle(posted([("c", 0, 1, 9, True), ("d", 0, 1, 10, True)])))
+    told.take(known.settle(posted([("c", 0, 2, 7, False), ("d", 0, 2, 7, False)], complete=20)))
     assert told.all() == Counter({("c", 0, 2, 20, NEVER): 1})
 
 
