@@ -19,7 +19,7 @@ from weft.lang.bodies import Emission
 from weft.plan.nodes import Program, Query, Related, Stream, Table
 from weft.plan.relationpatterns import has_lives
 from weft.plan.relations import Emitted, Relation
-from weft.plan.relationtree import streams
+from weft.plan.relationtree import rows_read, streams
 from weft.reference import dead_sql, late_sql, reference_sql, relation_sql
 from weft.reference.script import FROM, TO
 from weft.reference.translate import duckdb_expression
@@ -63,7 +63,8 @@ class Oracle:
         for stream in self.program.streams:
             self._append(stream, _empty(stream))
         for table in self.program.tables:
-            self.revise(table.name, _empty(table))
+            if table.flow is None:
+                self.revise(table.name, _empty(table))
 
     def change(self, program: str) -> None:
         for stream in self.program.streams:
@@ -134,19 +135,21 @@ class Oracle:
     def _told(self, query: str, relation: Relation) -> pa.Table:
         """What is final of a relation, which depends on the stream that is furthest behind.
 
-        Rows that have lives of their own are told as they come. A row that is late is none of SQL's business.
+        Rows that have lives of their own are told as they come, unless they look up what a stream changes. A
+        row that is late is none of SQL's business.
         """
         assert isinstance(relation, Emitted)
-        marks = [self.clocks[name].watermark for name in streams(relation)]
-        upto = min((-END_OF_TIME if mark is None else mark) for mark in marks)
         early = relation.emission is Emission.LIVES and has_lives(relation.source)
+        awaited = set(streams(relation)) - (rows_read(relation) if early else set())
+        marks = [self.clocks[name].watermark for name in awaited]
+        upto = min([END_OF_TIME, *((-END_OF_TIME if mark is None else mark) for mark in marks)])
         return self.run(
             relation_sql(
                 relation,
                 self.program.streams,
                 dialect=self.dialect,
                 tables=self.program.tables,
-                upto=None if early or upto == END_OF_TIME else upto,
+                upto=None if upto == END_OF_TIME else upto,
                 after=self.behind.get(query),
             )
         )

@@ -47,7 +47,11 @@ def report(
 
 def _table_statuses(runtime: Runtime, unread: Mapping[str, str]) -> tuple[TableStatus, ...]:
     found = {name: log.last for name, log in runtime.tables.logs.items()}
-    return tuple(
+    flows = tuple(
+        TableStatus(flow.table.name, 0, flow.in_force, None, "", stream=flow.made_of.stream)
+        for flow in runtime.relations.flows
+    )
+    return flows + tuple(
         TableStatus(
             name=name,
             version=last.number,

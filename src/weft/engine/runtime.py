@@ -191,7 +191,7 @@ class Runtime:
             return None if latest == BEGINNING else latest
         if name not in there:
             there[name] = self.states[name].held()
-        (plan,) = build(replace(program, queries=(query,)), picked).streams
+        (plan,) = build(replace(program, queries=(query,), tables=()), picked).streams
         return first_bound(plan, there[name], self.states[name].reach, latest)
 
     def _is_whole(self, plan: SharedPlan, query: Query) -> bool:

@@ -31,7 +31,7 @@ class StreamStatus:
 
 @dataclass(frozen=True, slots=True)
 class TableStatus:
-    """The version of a table that is in force for rows to come."""
+    """The version of a table that is in force for rows to come; one that is made of changes has none."""
 
     name: str
     version: int
@@ -39,6 +39,7 @@ class TableStatus:
     since: Instant | None  # rows after this event time see it; None: all
     read: str  # when: wall time, ISO 8601
     error: str = ""  # why a later reading failed
+    stream: str = ""  # that it is made of; what is in force is known before this stream's watermark
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,8 +32,11 @@ class TableVersions:
         self.declare(tables)
 
     def declare(self, tables: Iterable[Table]) -> None:
-        """Tables of the program now; those known already must have the columns that they had."""
-        self.declared = {table.name: table for table in tables}
+        """Tables of the program now; those known already must have the columns that they had.
+
+        Those that are made of changes have no versions.
+        """
+        self.declared = {table.name: table for table in tables if table.flow is None}
         for table in self.declared.values():
             log = self.logs.get(table.name) or TableLog(self._home, table.name)
             _check_columns(table, log.last)

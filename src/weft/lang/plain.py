@@ -21,6 +21,7 @@ _PAIRS = {
 }
 _GROUPING = (TokenType.GROUP_BY, TokenType.HAVING)
 _OF_SPANS = ("UNBOUNDED", "INTERNAL")
+_OF_TABLES = ("RETROACTIVE", "NONRETROACTIVE")
 _AGGREGATES = {name for name, typed in TYPED.items() if issubclass(typed.node, exp.AggFunc)} | set(POSITIONAL)
 
 
@@ -35,7 +36,17 @@ def is_plain(tokens: list[Token]) -> bool:
         return False
     if any(pair in _PAIRS for pair in pairwise(kinds)) or _has_span(tokens) or _has_comma(tokens):
         return False
+    if _reads_table(tokens):
+        return False
     return not _has_window(tokens) or any(kind in _GROUPING for kind in kinds) or _calls(tokens, _AGGREGATES)
+
+
+def _reads_table(tokens: list[Token]) -> bool:
+    """Is it said of the name in FROM whether it revises answers?"""
+    top = [token for _, token in outside(tokens)]
+    start = next((at for at, token in enumerate(top) if token.token_type == TokenType.FROM), len(top))
+    behind = [token for token in top[start + 2 : start + 3] if token.token_type == TokenType.VAR]
+    return any(token.text.upper() in _OF_TABLES for token in behind)
 
 
 def _has_window(tokens: list[Token]) -> bool:

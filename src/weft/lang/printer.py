@@ -127,14 +127,17 @@ def _clauses(fail_on_error: bool, retain: Duration | None, sink: Sink | None) ->
 
 def _table(table: CreateTable) -> str:
     columns = ",\n".join(f"  {_column(column)}" for column in table.columns)
-    lines = [f"CREATE TABLE {shown(table.name)} (\n{columns}\n)"]
+    lines = [f"CREATE TABLE {shown(table.name)}" + (f" (\n{columns}\n)" if columns else "")]
     if table.key:
         lines.append(f"KEY ({', '.join(map(shown, table.key))})")
     if table.retroactive:
         lines.append("RETROACTIVE")
     if table.refresh is not None:
         lines.append(f"REFRESH EVERY {print_duration(table.refresh)}")
-    lines.append(f"FROM {_format(table.format, table.options)}")
+    if table.delete is not None:
+        lines.append(f"DELETE WHERE {table.delete.sql}")
+    source = _format(table.format, table.options) if table.stream is None else f"STREAM {shown(table.stream)}"
+    lines.append(f"FROM {source}")
     return "\n".join(lines)
 
 

@@ -183,16 +183,23 @@ class CreateView:
 
 @dataclass(frozen=True, slots=True)
 class CreateTable:
-    """Reference data: read by Spark from a batch source, again every `refresh` (None: at start alone)."""
+    """Reference data: read by Spark from a batch source, again every `refresh` (None: at start alone).
+
+    With `stream` it is made of the rows of a stream: the last of each key, unless `delete` holds for it.
+    """
 
     name: str
     columns: tuple[ColumnDef, ...]
-    format: str
+    format: str = ""
     options: tuple[tuple[str, str], ...] = ()
     key: tuple[str, ...] = ()
     refresh: Duration | None = None
     retroactive: bool = False
+    stream: str | None = None
+    delete: Expr | None = None
     place: Place | None = field(default=None, compare=False, repr=False)
+    key_place: Place | None = field(default=None, compare=False, repr=False)  # of the whole clause
+    stream_place: Place | None = field(default=None, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)

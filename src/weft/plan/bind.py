@@ -22,6 +22,7 @@ from weft.lang.statements import (
     Statement,
     Unread,
 )
+from weft.plan.bind_flow import bind_flow
 from weft.plan.bind_query import Known, bind_query
 from weft.plan.bind_relation import as_body, bind_relation, check_view
 from weft.plan.bind_stream import bind_stream
@@ -147,7 +148,7 @@ def _bind_rest(
                 bound.views[name.lower()] = problems.attempt(_bind_view, statement, bound)
             case CreateTable(name=name, place=place):
                 problems.attempt(bound.check_new, "table", name, place)
-                bound.tables[name.lower()] = _bind_table(statement)
+                bound.tables[name.lower()] = problems.attempt(_bind_table, statement, bound)
             case DropQuery() | DropView() | DropTable() | Explain(name=str()):
                 problems.attempt(_drop, statement, bound)
             case _:
@@ -190,8 +191,14 @@ def _bind_view(statement: CreateView, bound: _Bound) -> CreateView | None:
     return statement
 
 
-def _bind_table(statement: CreateTable) -> Table:
-    return Table(statement.name, tuple(Column(one.name, one.type) for one in statement.columns), statement)
+def _bind_table(statement: CreateTable, bound: _Bound) -> Table | None:
+    if statement.stream is None:
+        columns = tuple(Column(one.name, one.type) for one in statement.columns)
+        return Table(statement.name, columns, statement)
+    try:
+        return bind_flow(statement, bound.declared())
+    except Silent:
+        return None
 
 
 def _drop(statement: DropQuery | DropView | DropTable | Explain, bound: _Bound) -> None:

@@ -104,7 +104,8 @@ class Sources:
             )  # fmt: skip
         number = self._number()
         items = _items(number, table.columns)
-        leaf = Entries(table.name, items, None, _retroactive(table, source), source.place)
+        stream = None if table.flow is None else table.flow.stream
+        leaf = Entries(table.name, items, None, _retroactive(table, source), stream, source.place)
         return leaf, named(number, table.columns, source.alias or table.name)
 
     def _body(

@@ -172,12 +172,25 @@ class Stream:
 
 
 @dataclass(frozen=True, slots=True)
+class Flow:
+    """What a table is made of whose rows are changes: as of `t` the last row of each key with `ts <= t`.
+
+    Of several with equal times the one that came last counts. Where `delete` is true of it, its key has none.
+    """
+
+    stream: str
+    key: tuple[str, ...]
+    delete: Expr | None
+
+
+@dataclass(frozen=True, slots=True)
 class Table:
-    """A bound table."""
+    """A bound table; without `flow` it is read from a batch source."""
 
     name: str
     columns: tuple[Column, ...]
     statement: CreateTable
+    flow: Flow | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -44,13 +44,15 @@ class Entries:
     """The rows of a table for which `where` is true; `items` and `where` speak of its own columns.
 
     Retroactive: as of `t` those of the version in force at `t`. Otherwise it can only be paired with rows of
-    a stream, each of which sees the version in force at its own time, for as long as it lives.
+    a stream, each of which sees the version in force at its own time, for as long as it lives. A table that
+    is made of the changes of a `stream` has no versions: as of `t` it is the last row of each key.
     """
 
     table: str
     items: tuple[Named, ...]
     where: Expr | None
     retroactive: bool
+    stream: str | None = None
     place: Place | None = field(default=None, compare=False, repr=False)
 
 

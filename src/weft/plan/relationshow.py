@@ -67,9 +67,10 @@ def _parts(relation: Relation) -> tuple[str, list[str]]:
         case Rows(stream, items, where, range_, internal):
             kept = f"Rows {stream} {_for(range_)}{' internal' if internal else ''}{_where(where)}"
             return kept, _items(items)
-        case Entries(table, items, where, retroactive):
+        case Entries(table, items, where, retroactive, stream):
             seen = "retroactive" if retroactive else "as of each row"
-            return f"Entries {table} {seen}{_where(where)}", _items(items)
+            name = table if stream is None else f"{table} of changes of {stream}"
+            return f"Entries {name} {seen}{_where(where)}", _items(items)
         case Made(items=items):
             return "Made", _items(items)
         case Grouped(keys=keys, aggregations=calls):

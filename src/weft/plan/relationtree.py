@@ -113,8 +113,14 @@ def is_windowed(relation: Relation) -> bool:
 
 
 def streams(relation: Relation) -> tuple[str, ...]:
-    """The streams it reads, each once, in order."""
-    return tuple(dict.fromkeys(node.stream for node in walk(relation) if isinstance(node, Rows)))
+    """The streams it depends on, each once, in order: those whose rows it reads, or tables are made of."""
+    read = (node.stream for node in walk(relation) if isinstance(node, Rows | Entries))
+    return tuple(dict.fromkeys(stream for stream in read if stream is not None))
+
+
+def rows_read(relation: Relation) -> frozenset[str]:
+    """The streams of which it reads rows."""
+    return frozenset(node.stream for node in walk(relation) if isinstance(node, Rows))
 
 
 def tables(relation: Relation) -> tuple[str, ...]:

@@ -23,6 +23,9 @@ class Dialect(Protocol):
     def instant(self, micros: str) -> str:
         """Whole microseconds since 1970 as a timestamp."""
 
+    def arrival(self) -> str:
+        """A number that grows in the order in which rows lie in a history."""
+
     def exploded(self, source: str, first: str, last: str, step: int, name: str) -> str:
         """Each row of `source` once for every `first, first + step, ... <= last`, its column `name`."""
 

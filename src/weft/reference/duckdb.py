@@ -30,6 +30,9 @@ class DuckDB:
     def instant(self, micros: str) -> str:
         return f"MAKE_TIMESTAMP({micros})"
 
+    def arrival(self) -> str:
+        return "rowid"
+
     def exploded(self, source: str, first: str, last: str, step: int, name: str) -> str:
         series = f"GENERATE_SERIES(CAST({first} AS BIGINT), CAST({last} AS BIGINT), {step})"
         return f"SELECT *, UNNEST({series}) AS {name} FROM {source}"

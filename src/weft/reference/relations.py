@@ -6,7 +6,8 @@
 
 A stream is a table named like it, with all its columns. A table's history is one named like it that has all
 rows it ever had, each in force as of the instants of [`_weft_from`, `_weft_to`), microseconds; the latter is
-null if it still is.
+null if it still is. A table that is made of changes has no other history than its stream's, in which rows lie
+in the order in which they came.
 """
 
 from __future__ import annotations

@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from sqlglot import exp
+
+from weft.lang.expressions import expr
 from weft.lang.statements import Expr
-from weft.plan.nodes import Column, Named, Stream, Table
+from weft.plan.nodes import Column, Flow, Named, Stream, Table
 from weft.plan.relations import Entries, Relation, Rows
 from weft.plan.relationtree import columns
 from weft.reference.dialect import Dialect
@@ -21,11 +24,15 @@ LIFE = (AT, BORN, ENDS)
 UNTIL = "_weft_until"  # when a row leaves its window, which ends no life where the window is internal
 FROM, TO = "_weft_from", "_weft_to"  # of a table's rows: whole microseconds, TO null while it is in force
 NEVER: Instant = 2**63 - 1
+_CAME = "_weft_came"  # the order in which changes came, then how many of the same time came after
 
 
 @dataclass(frozen=True, slots=True)
 class Script:
-    """What a relation is read from, and the stages written so far; `after`: rows later than this alone."""
+    """What a relation is read from, and the stages written so far.
+
+    `after`: rows later than this alone, and of tables that are made of changes what is in force later.
+    """
 
     engine: Dialect
     streams: Mapping[str, Stream]
@@ -89,7 +96,29 @@ class Script:
     def versions(self, leaf: Entries) -> str:
         """The rows that a table ever had, with FROM and TO."""
         table = self.tables[leaf.table]
-        return self._passing(self.engine.quote(leaf.table), [FROM, TO], leaf, table.columns)
+        source = self.engine.quote(leaf.table) if table.flow is None else self._changes(table, table.flow)
+        return self._passing(source, [FROM, TO], leaf, table.columns)
+
+    def _changes(self, table: Table, flow: Flow) -> str:
+        """Every row of a stream that is no deletion, from its time until the next with the same key."""
+        quote, time = self.engine.quote, self.streams[flow.stream].statement.time_column
+        own = [quote(column.name) for column in table.columns]
+        key = ", ".join(map(quote, flow.key))
+        rows = self.stage(
+            f"SELECT {', '.join(own)}, {self.engine.arrival()} AS {_CAME}, "
+            f"{self.engine.micros(quote(time))} AS {FROM} FROM {quote(flow.stream)} "
+            f"WHERE {quote(time)} IS NOT NULL"
+        )
+        last = f"ROW_NUMBER() OVER (PARTITION BY {FROM}, {key} ORDER BY {_CAME} DESC) AS {_CAME}"
+        ranked = self.stage(f"SELECT {', '.join([FROM, *own])}, {last} FROM {rows}")
+        until = f"LEAD({FROM}) OVER (PARTITION BY {key} ORDER BY {FROM}) AS {TO}"
+        lived = self.stage(f"SELECT {', '.join([FROM, *own])}, {until} FROM {ranked} WHERE {_CAME} = 1")
+        if (bound := self.after.get(flow.stream)) is not None:
+            lived = self.stage(f"SELECT * FROM {lived} WHERE COALESCE({TO}, {NEVER}) > {bound}")
+        if flow.delete is None:
+            return lived
+        stays = expr(exp.Not(this=exp.func("COALESCE", flow.delete.tree.copy(), exp.false())))
+        return self.kept(lived, [FROM, TO, *own], stays, table.columns)
 
     def _passing(
         self, source: str, carried: Sequence[str], leaf: Rows | Entries, known: Sequence[Column]

@@ -30,6 +30,9 @@ class Spark:
     def instant(self, micros: str) -> str:
         return f"TIMESTAMP_MICROS({micros})"
 
+    def arrival(self) -> str:
+        return "monotonically_increasing_id()"
+
     def exploded(self, source: str, first: str, last: str, step: int, name: str) -> str:
         first, last = f"CAST({first} AS BIGINT)", f"CAST({last} AS BIGINT)"
         series = f"SEQUENCE({first}, {last}, CAST({step} AS BIGINT))"

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from weft.plan.nodes import Program, Query, Related, Stream
+from weft.plan.nodes import Program, Query, Related, Stream, Table
 from weft.share.intakes import gathered, woven
 from weft.share.loom import Loom
 from weft.share.members import Taken, take
@@ -25,7 +25,7 @@ FEW = 8  # queries that may go before that
 
 
 def build(program: Program, hidden: Hidden | None = None, basis: Basis | None = None) -> SharedPlan:
-    """The shared plan of `program`; a stream that no query reads is left out.
+    """The shared plan of `program`; a stream that no query reads, and no table, is left out.
 
     `hidden` tells by which keys queries pick groups; what it does not tell of a query is decided here, by
     what is known of the streams.
@@ -40,6 +40,7 @@ class Planner:
         self._looms: dict[str, Loom] = {}
         self._taken: dict[str, Taken] = {}
         self._related: dict[str, tuple[Woven, dict[str, Guard]]] = {}
+        self._tables: tuple[Table, ...] = ()
         self._saved: dict[str, _Apart] = {}
         self._total = _Apart()
         self._gone = 0  # queries, since all was woven
@@ -56,6 +57,7 @@ class Planner:
         `anew`: nothing is left in it of what only queries needed that are gone.
         """
         self._relate(program)
+        self._tables = program.tables
         single = [query for query in program.queries if not isinstance(query.plan, Related)]
         now = {query.name: query for query in single}
         gone = [name for name, taken in self._taken.items() if now.get(name) is not taken.query]
@@ -139,7 +141,7 @@ class Planner:
         """The plan of a stream, with the rows that relations want of it."""
         plan, name = loom.plan(), loom.stream.name
         guards = [guards[name] for _, guards in self._related.values() if name in guards]
-        wanted = gathered(loom.stream, [each for each, _ in self._related.values()], guards)
+        wanted = gathered(loom.stream, [each for each, _ in self._related.values()], guards, self._tables)
         if wanted is None:
             return plan
         read = {*plan.columns, *wanted.columns()}

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from weft.errors import Bug
 from weft.lang.expressions import expr
 from weft.lang.statements import Expr
-from weft.plan.nodes import Named, Query, Related, Stream
+from weft.plan.nodes import Named, Query, Related, Stream, Table
 from weft.plan.relations import Relation, Rows
 from weft.plan.relationtree import rewrite_up, walk
 from weft.plan.scope import column, names_in
@@ -72,9 +72,22 @@ def leaves(related: Iterable[Woven], stream: str) -> Iterator[Rows]:
                 yield node
 
 
-def gathered(stream: Stream, related: Iterable[Woven], guards: Iterable[Guard]) -> Gathered | None:
-    """What relations want of a stream; None: nothing."""
-    read = list(leaves(related, stream.name))
+def changes_read(table: Table) -> Rows:
+    """What a table that is made of changes reads of its stream: whole rows, and which are deletions."""
+    if table.flow is None:
+        raise Bug("plan-shape", f"`{table.name}` is not made of changes")
+    items = [Named(one.name, expr(column(one.name)), one.type) for one in table.columns]
+    if table.flow.delete is not None:
+        items.append(Named(CONDITION, table.flow.delete, "boolean"))
+    return Rows(table.flow.stream, tuple(items), None, None)
+
+
+def gathered(
+    stream: Stream, related: Iterable[Woven], guards: Iterable[Guard], tables: Iterable[Table] = ()
+) -> Gathered | None:
+    """What relations want of a stream, and tables that are made of it; None: nothing."""
+    made = [changes_read(one) for one in tables if one.flow is not None and one.flow.stream == stream.name]
+    read = [*leaves(related, stream.name), *made]
     if not read:
         return None
     time = stream.statement.time_column

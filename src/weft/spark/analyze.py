@@ -73,7 +73,7 @@ def _unreadable(spark: SparkSession, wanted: Iterable[tuple[Stream, Sequence[str
 
 
 def _unreadable_tables(spark: SparkSession, tables: Iterable[Table]) -> Iterator[WeftError]:
-    for table in tables:
+    for table in (table for table in tables if table.flow is None):
         try:
             open_table(spark, table)
         except WeftError as error:

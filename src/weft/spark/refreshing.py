@@ -32,7 +32,7 @@ class Refreshing:
 
         One that cannot be read ends it, unless there is a version from before.
         """
-        for table in program.tables:
+        for table in (table for table in program.tables if table.flow is None):
             if table.name in _used(program) - self._read_at.keys():
                 try:
                     self._refresh(table)
@@ -44,6 +44,11 @@ class Refreshing:
     def refresh(self, name: str) -> bool:
         """Read a table now; False: nothing has changed."""
         known = {table.name.lower(): table for table in self._runtime.tables.declared.values()}
+        if name.lower() in (flow.table.name.lower() for flow in self._runtime.relations.flows):
+            raise RunError(
+                "not-refreshed", f"table `{name}` is made of a stream, and not read again",
+                because="every row of the stream changes it as it comes",
+            )  # fmt: skip
         if name.lower() not in known:
             names = [table.name for table in known.values()]
             raise RunError("unknown-table", f"there is no table `{name}`", because=nearest(name, names))

@@ -69,7 +69,7 @@ class Replay:
     def _begin_tables(self) -> None:
         """Tables that have no rows yet are empty."""
         for table in self._bound.tables:
-            if table.name not in self.runtime.tables.latest():
+            if table.flow is None and table.name not in self.runtime.tables.latest():
                 self.revise(table.name, schema_of(table.columns).empty_table())
 
     def drain(self, to: Instant | None) -> None:

@@ -11,15 +11,18 @@ import pyarrow as pa
 from weft.engine.relations.build import operator
 from weft.engine.relations.chained import Chaining, Tapping
 from weft.engine.relations.consulting import Consulting
+from weft.engine.relations.current import Awaiting, Current, Replacing
 from weft.engine.relations.deduplicating import Deduplicating
 from weft.engine.relations.editions import Tables, Version
 from weft.engine.relations.evaluate import Finisher
+from weft.engine.relations.flows import Flows
 from weft.engine.relations.joining import Joining
 from weft.engine.relations.operator import Operator, Told
 from weft.engine.relations.pairing import PairingLives
 from weft.engine.relations.reading import Reading
 from weft.engine.relations.revising import Revising
 from weft.engine.relations.telling import Telling
+from weft.engine.relations.turning import flows_wait, turn
 from weft.kernels.relations.tables import Changes
 from weft.lang.bodies import Emission
 from weft.plan.lookups import lookup
@@ -33,6 +36,9 @@ from weft.share.relations.strategy import Strategy
 from weft.share.relations.weave import Key, Weave, weave
 from weft.share.relations.weave import Node as Planned
 from weft.times import BEGINNING, Instant
+
+# What holds rows, but tells nothing of them because streams go on; tables of changes are asked themselves.
+_AT_ONCE = (PairingLives, Tapping, Joining, Consulting, Revising, Awaiting)
 
 
 @dataclass(slots=True)
@@ -67,8 +73,15 @@ class Answers:
 class Graph:
     """What is carried out of relations. A node comes before those that rest on it."""
 
-    def __init__(self, finisher: Finisher, tables: Tables, strategy: Strategy = Strategy.PATTERNS) -> None:
+    def __init__(
+        self,
+        finisher: Finisher,
+        tables: Tables,
+        strategy: Strategy = Strategy.PATTERNS,
+        flows: Flows | None = None,
+    ) -> None:
         self._finisher, self._tables, self._strategy = finisher, tables, strategy
+        self._flows = Flows() if flows is None else flows
         self._nodes: dict[Key, Node] = {}
         self._upto: dict[Key, Instant] = {}  # how far each node was complete in the last step
         self._chains: dict[Chain, Chaining] = {}
@@ -114,17 +127,24 @@ class Graph:
         return Node(planned.key, self._operator(planned, chain, declared), sources, streams(planned.relation))
 
     def _operator(self, planned: Planned, chain: Chaining | None, declared: Mapping[str, Stream]) -> Operator:
-        relation, _ = planned.key
+        relation, bound = planned.key
         match planned.means, relation:
             case Means.TAP, Paired() if planned.link is not None and chain is not None:
                 return Tapping(relation, planned.link, chain)
             case Means.CONSULTS, Paired() | Whether() if (found := lookup(relation)) is not None:
                 editions = self._tables.editions(found.entries, self._finisher)
                 return Consulting(relation, found, editions, self._finisher)
+            case Means.AWAITS, Paired() | Whether() if (found := lookup(relation)) is not None:
+                return Awaiting(relation, found, self._current(found.entries, bound), self._finisher)
+            case Means.LATEST, Entries():
+                return Replacing(columns(relation), self._current(relation, bound))
             case Means.VERSIONS, Entries():
                 return Revising(columns(relation), self._tables.editions(relation, self._finisher))
             case _:
                 return operator(planned, declared, self._finisher)
+
+    def _current(self, leaf: Entries, bound: Instant) -> Current:
+        return Current(leaf, bound, self._flows[leaf.table].table.columns, self._finisher)
 
     def _link(self, woven: Weave, declared: Mapping[str, Stream]) -> None:
         """The chains of all joins; one that stays goes on with the rows that it holds."""
@@ -182,6 +202,7 @@ class Graph:
 
     def advance(self, complete: Mapping[str, Instant]) -> Answers:
         """What is new of each query, once its streams are complete before these times."""
+        turn(self._flows, self._operators(), complete)
         for chain in self._chains.values():
             chain.meet(complete)
         for node in self._nodes.values():
@@ -202,16 +223,16 @@ class Graph:
             chain.settle()
         return answers
 
+    def _operators(self) -> list[Operator]:
+        return [node.operator for node in self._nodes.values()]
+
     def waits(self, complete: Mapping[str, Instant]) -> bool:
         """Does anything that holds rows, and tells of them as streams go on, get further?"""
-        return any(
-            node.operator.rows and _upto(node, complete) > self._upto.get(node.key, BEGINNING)
-            for node in self._nodes.values()
-            if not isinstance(node.operator, PairingLives | Tapping | Joining | Consulting | Revising)
-        ) or any(
-            len(top.telling) and _upto(top.node, complete) > self._upto.get(top.node.key, BEGINNING)
-            for top in self.tops.values()
-        )
+        nodes = [node for node in self._nodes.values() if not isinstance(node.operator, _AT_ONCE)]
+        holding = [node for node in nodes if node.operator.rows]
+        holding += [top.node for top in self.tops.values() if len(top.telling)]
+        further = any(_upto(node, complete) > self._upto.get(node.key, BEGINNING) for node in holding)
+        return further or flows_wait(self._flows, self._operators(), complete)
 
     def failed(self) -> dict[str, int]:
         """On how many rows an expression failed since this was last asked, by query."""
@@ -220,7 +241,11 @@ class Graph:
     def late(self) -> dict[str, int]:
         """How many rows came too late since this was last asked, by query."""
         reading = {k: n.operator for k, n in self._nodes.items() if isinstance(n.operator, Reading | Tapping)}
-        return self._by_query({key: each.late() for key, each in reading.items()})
+        found = {key: each.late() for key, each in reading.items()}
+        for key, node in self._nodes.items():
+            if isinstance(node.operator, Awaiting | Replacing):
+                found[key] = node.operator.current.told_late()
+        return self._by_query(found)
 
     def _by_query(self, counts: Mapping[Key, int]) -> dict[str, int]:
         found = {
@@ -234,13 +259,13 @@ class Graph:
         return {
             _name(key): node.operator.save()
             for key, node in self._nodes.items()
-            if isinstance(node.operator, Deduplicating)
+            if isinstance(node.operator, Deduplicating | Awaiting)
         }
 
     def restore(self, saved: Callable[[str], pa.Table | None]) -> None:
         """Go on from what was saved, once the rows of then are back."""
         for key, node in self._nodes.items():
-            if isinstance(node.operator, Deduplicating):
+            if isinstance(node.operator, Deduplicating | Awaiting):
                 table = saved(_name(key))
                 if table is not None:
                     node.operator.restore(table)

@@ -7,7 +7,7 @@ told before is not told once more.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 
 import pyarrow as pa
 
@@ -15,13 +15,14 @@ from weft.engine.relations.arrivals import Arrivals, Standing
 from weft.engine.relations.correcting import Correcting
 from weft.engine.relations.editions import Tables, Version
 from weft.engine.relations.evaluate import Finisher
+from weft.engine.relations.flows import Flows
 from weft.engine.relations.graph import Graph
 from weft.engine.relations.whole import is_whole, looks_back_to
 from weft.engine.windows import Reach
 from weft.lang.bodies import Emission
-from weft.plan.nodes import Program, Stream
+from weft.plan.nodes import Program, Stream, Table
 from weft.plan.relations import Emitted
-from weft.plan.relationtree import last_end, streams, tables
+from weft.plan.relationtree import last_end, rows_read, streams, tables
 from weft.share.nodes import SharedPlan, Woven
 from weft.share.relations.strategy import Strategy
 from weft.times import BEGINNING, Duration, Instant
@@ -36,10 +37,8 @@ class Relations:
     def __init__(self, finisher: Finisher, strategy: Strategy = Strategy.PATTERNS) -> None:
         self._strategy = strategy
         self._finisher, self._tables = finisher, Tables()
-        self._graph = Graph(finisher, self._tables, strategy)
-        self._early = Graph(
-            finisher, self._tables, strategy
-        )  # of queries that tell changes before they are certain
+        self._flows, self._early_flows = Flows(), Flows("early flow")
+        self._begin()
         self._correcting: dict[str, Correcting] = {}
         self._related: tuple[Woven, ...] = ()
         self._declared: dict[str, Stream] = {}
@@ -48,6 +47,11 @@ class Relations:
         self._drained: dict[str, Instant] = {}  # streams of which all has been told up to some time
         self._standing: dict[str, Standing] = {}  # how far streams were in the last step
         self.arrivals = Arrivals()
+
+    def _begin(self) -> None:
+        self._graph = Graph(self._finisher, self._tables, self._strategy, self._flows)
+        # of queries that tell changes before they are certain
+        self._early = Graph(self._finisher, self._tables, self._strategy, self._early_flows)
 
     def adopt(
         self,
@@ -64,7 +68,16 @@ class Relations:
         self._bounds = {name: at for name, at in bounds.items() if name not in whole}
         self._tells_after = {name: at for name, at in bounds.items() if name in whole}
         self._tables.declare(program.tables)
+        self._declare_flows(program.tables)
         self._adopt()
+
+    def _declare_flows(self, made_of_changes: Iterable[Table]) -> None:
+        """Tables of changes; what is told early sees them as far as they have been heard of."""
+        self._flows.declare(made_of_changes, self._declared)
+        early = made_of_changes if any(map(_tells_early, self._related)) else ()
+        for flow in self._early_flows.declare(early, self._declared):
+            known = self._flows[flow.table.name]
+            flow.restore(known.save(), known.complete)
 
     def _adopt(self) -> None:
         bounds = self._all_bounds()
@@ -91,11 +104,13 @@ class Relations:
         }
 
     def __bool__(self) -> bool:
-        return bool(self._related)
+        return bool(self._related) or bool(self._flows)
 
     def fold(self, stream: str, batch: int, rows: pa.Table) -> None:
         """Take in the rows of a batch."""
         self.arrivals.note(stream, batch, self._standing.get(stream, Standing()))
+        self._flows.feed(stream, rows)
+        self._early_flows.feed(stream, rows)
         self._feed(stream, rows)
 
     def _feed(self, stream: str, rows: pa.Table) -> None:
@@ -112,10 +127,13 @@ class Relations:
         """Let go of versions of tables that no query would need that is added now."""
         for table in self._tables.names():
             self._tables.forget(table, self.seen_from(table, reach))
+        for flow in (*self._flows, *self._early_flows):
+            looking = self._looking_back(flow.table.name, reach)
+            flow.forget(min(looking, default=flow.complete))
 
     def answer(self, reach: Mapping[str, Reach], latest: Mapping[str, Instant]) -> dict[str, pa.Table]:
         """What is new of each query now that the streams have come so far; `latest`: their greatest times."""
-        if not self._related:
+        if not self:
             return {}
         drained = {name: at.drained for name, at in reach.items() if at.drained > BEGINNING}
         if all(at <= self._drained.get(name, BEGINNING) for name, at in drained.items()):
@@ -123,7 +141,7 @@ class Relations:
         end = dict.fromkeys(reach, max(drained.values()) + self.longest + 1)
         answers = self._advance(end, end)
         self._drained |= drained
-        self._graph, self._early = (Graph(self._finisher, self._tables, self._strategy) for _ in range(2))
+        self._begin()
         self._adopt()
         complete = {name: at.watermark for name, at in reach.items()}
         self._advance(complete, complete)
@@ -159,19 +177,23 @@ class Relations:
 
     def needed_from(self, stream: str, reach: Mapping[str, Reach]) -> Instant | None:
         """No row of a stream before this time is needed after a restart; None: of this stream none is."""
-        reading = [each for each in self._related if stream in streams(each.relation)]
+        reading = [each for each in self._related if stream in rows_read(each.relation)]
         return min((looks_back_to(each.relation, reach) for each in reading), default=None)
 
     def seen_from(self, table: str, reach: Mapping[str, Reach]) -> Instant:
         """No row before this time will be held against a table, be it new or read again after a restart."""
-        times = [
-            looks_back_to(each.relation, reach) for each in self._related if table in tables(each.relation)
-        ]
+        times = self._looking_back(table, reach)
         return min([*times, *(at.watermark for at in reach.values())], default=BEGINNING)
+
+    def _looking_back(self, table: str, reach: Mapping[str, Reach]) -> list[Instant]:
+        """How far each query looks back that reads a table."""
+        reading = [each for each in self._related if table in tables(each.relation)]
+        return [looks_back_to(each.relation, reach) for each in reading]
 
     def save(self) -> dict[str, pa.Table]:
         """What is not in the log, as tables of a snapshot."""
         saved = self._graph.save() | {name: each.save() for name, each in self._correcting.items()}
+        saved |= self._flows.save() | self._early_flows.save()
         saved[ARRIVALS] = self.arrivals.save()
         return {SAVED + name: table for name, table in saved.items()}
 
@@ -181,6 +203,8 @@ class Relations:
         self._adopt()
         if (arrivals := saved(SAVED + ARRIVALS)) is not None:
             self.arrivals.restore(arrivals)
+        for flows in (self._flows, self._early_flows):
+            flows.restore(lambda name: saved(SAVED + name))
         self._graph.restore(lambda name: saved(SAVED + name))
         for name, each in self._correcting.items():
             if (table := saved(SAVED + name)) is not None:
@@ -222,11 +246,17 @@ class Relations:
 
     @property
     def rows(self) -> int:
-        return self._graph.rows + self._early.rows
+        held = sum(len(flow) for flow in (*self._flows, *self._early_flows))
+        return held + self._graph.rows + self._early.rows
 
     @property
     def nbytes(self) -> int:
-        return self._graph.nbytes + self._early.nbytes
+        held = sum(flow.nbytes for flow in (*self._flows, *self._early_flows))
+        return int(held) + self._graph.nbytes + self._early.nbytes
+
+    @property
+    def flows(self) -> Flows:
+        return self._flows
 
     @property
     def graph(self) -> Graph:

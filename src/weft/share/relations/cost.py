@@ -82,7 +82,7 @@ def work_of(node: Node, loads: Loads) -> Work:
             return Work(held, rate, pairs)
         case Means.CHECK:
             return Work(held, rate, 0.0)
-        case Means.CONSULTS:
+        case Means.CONSULTS | Means.AWAITS:
             return Work(0.0, rate, 0.0)
         case Means.GROUPS_ALWAYS | Means.LOOKS | Means.GROUPS_AS_OF | Means.COUNTS:
             return Work(held, 0.0, 0.0)

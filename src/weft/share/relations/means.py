@@ -34,6 +34,7 @@ class Means(StrEnum):
     READS = "reads rows"
     READS_CHANGES = "reads rows, and tells when they end"
     VERSIONS = "versions of a table"
+    LATEST = "last rows of a table's keys"
     FILTER = "filter"
     COLUMNS = "columns"
     STAY = "window over a result"
@@ -44,6 +45,7 @@ class Means(StrEnum):
     PAIRS_IN_A_LIST = "pairs of lives, looked for in a list"
     PAIRS_OF_CHANGES = "pairs of changes"
     CONSULTS = "look-up in a table"
+    AWAITS = "look-up in a table of changes"
     CHECK = "check for partners"
     COUNTS = "counts by row"
     LONGEST = "the equal row that lives longest"
@@ -56,13 +58,13 @@ class Means(StrEnum):
 
 def means(relation: Relation) -> Means:
     """What carries out this node over those below it."""
-    if lookup(relation) is not None:
-        return Means.CONSULTS
+    if (found := lookup(relation)) is not None:
+        return Means.CONSULTS if found.entries.stream is None else Means.AWAITS
     match relation:
         case Rows():
             return Means.READS
-        case Entries():
-            return Means.VERSIONS
+        case Entries(stream=stream):
+            return Means.VERSIONS if stream is None else Means.LATEST
         case Kept():
             return Means.FILTER
         case Made():

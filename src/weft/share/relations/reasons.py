@@ -6,7 +6,7 @@ from typing import assert_never
 
 from weft.lang.bodies import Emission
 from weft.plan.relationpatterns import Pattern, is_internal, relation_pattern
-from weft.plan.relations import Distinct, Emitted, Relation
+from weft.plan.relations import Distinct, Emitted, Entries, Relation
 from weft.plan.relationtree import is_windowed, walk
 from weft.share.relations.means import Means
 
@@ -20,6 +20,10 @@ def reason(means: Means) -> str:
             return "rows are passed on as they come"
         case Means.VERSIONS:
             return "rows come and go by their key"
+        case Means.LATEST:
+            return "strict: the next change of its key takes the place of a row"
+        case Means.AWAITS:
+            return "each row sees the entry in force at its own time, once the table's stream has passed it"
         case Means.STAY:
             return "every row lasts as long from when it begins to hold"
         case Means.TAP:
@@ -53,6 +57,10 @@ def holds(means: Means) -> str:
             return ""
         case Means.VERSIONS | Means.CONSULTS:
             return "versions of the table by key"
+        case Means.LATEST:
+            return "the last row of each key, for ever"
+        case Means.AWAITS:
+            return "rows that wait, and entries by key, those in force for ever"
         case Means.READS_CHANGES:
             return "rows until they end"
         case Means.PAIRS_IN_A_LIST | Means.LONGEST_IN_A_LIST:
@@ -85,6 +93,11 @@ def when(top: Emitted) -> str:
         return "with the watermark, once it has reached the end of the slide"
     told = top.emission in (Emission.LIVES, Emission.WSTREAM)
     if told and not any(_waits(node) for node in walk(top.source)):
+        awaited = [e.stream for e in walk(top.source) if isinstance(e, Entries) and e.stream is not None]
+        if awaited:
+            return (
+                f"with the watermark of {', '.join(dict.fromkeys(awaited))}: until then its table may change"
+            )
         return "with the batch that completes it: nothing that comes later changes it"
     if top.emission is Emission.CHANGES:
         return "with the batch, taken back where later rows say otherwise"

@@ -117,7 +117,7 @@ def _carried(relation: Relation, by: Means) -> tuple[Relation, ...]:
         case Means.GROUPS_AS_OF:
             (seen,) = below(relation)
             return below(seen)
-        case Means.CONSULTS:
+        case Means.CONSULTS | Means.AWAITS:
             found = lookup(relation)
             assert found is not None
             return (found.rows,)

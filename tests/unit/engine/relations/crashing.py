@@ -20,6 +20,12 @@ CREATE STREAM a (k STRING, v INT, at TIMESTAMP) TIMESTAMP BY at DELAY 2 SECONDS 
   FROM parquet OPTIONS ('path' = 'rows');
 CREATE STREAM b (k STRING, v INT, at TIMESTAMP) TIMESTAMP BY at DELAY 1 SECOND MAX AHEAD OFF
   FROM parquet OPTIONS ('path' = 'rows');
+CREATE TABLE t KEY (k) DELETE WHERE v = 4 FROM STREAM b;
+CREATE QUERY seen AS SELECT x.k, x.v, p.v AS w FROM a x LEFT JOIN t p ON x.k = p.k;
+CREATE QUERY revised AS SELECT DSTREAM(*) FROM
+  (SELECT x.v, p.v AS w FROM a [RANGE 6 SECONDS] x JOIN t RETROACTIVE p ON x.k = p.k) j;
+CREATE QUERY seen_early AS SELECT x.v, p.v AS w FROM a [RANGE 4 SECONDS] x JOIN t RETROACTIVE p ON x.k = p.k
+  EMIT CHANGES;
 CREATE QUERY pairs AS SELECT x.v, y.v AS w FROM a [RANGE 6 SECONDS] x JOIN b [RANGE 6 SECONDS] y ON x.k = y.k;
 CREATE QUERY wide AS SELECT x.v, y.v AS w FROM a [RANGE 9 SECONDS] x JOIN b [RANGE 3 SECONDS] y ON x.k = y.k
   WHERE x.v > 2;
@@ -32,7 +38,7 @@ CREATE QUERY counts AS SELECT x.k, COUNT(*) AS n, SUM(y.v) AS s FROM a [RANGE 6 
 CREATE QUERY early AS SELECT x.k, x.v FROM a [RANGE 4 SECONDS] x
   WHERE NOT EXISTS (SELECT 1 FROM b [RANGE 4 SECONDS] y WHERE x.k = y.k) EMIT CHANGES;
 """
-QUERIES = ("pairs", "wide", "lonely", "different", "counts", "early")
+QUERIES = ("seen", "revised", "seen_early", "pairs", "wide", "lonely", "different", "counts", "early")
 
 
 def rows_of(stream: str, batch: int) -> pa.Table:
