@@ -17,6 +17,7 @@ from weft.engine.relations.evaluate import Finisher
 from weft.engine.relations.joining import Joining
 from weft.engine.relations.operator import Operator, Told
 from weft.engine.relations.pairing import PairingLives
+from weft.engine.relations.parting import RowsBy
 from weft.engine.relations.reading import Reading
 from weft.engine.relations.revising import Revising
 from weft.engine.relations.telling import Telling
@@ -128,12 +129,12 @@ class Graph:
                 known = Chaining(chain, tuple(links), times, bound, self._finisher)
             self._chains[key] = known.relinked(tuple(links))
 
-    def feed(self, stream: str, rows: pa.Table) -> None:
+    def feed(self, stream: str, rows: RowsBy) -> None:
         """The rows of a batch."""
         for (relation, _), node in self._nodes.items():
             if isinstance(relation, Rows) and relation.stream == stream:
                 assert isinstance(node.operator, Reading)
-                node.operator.feed(rows)
+                node.operator.feed(rows(relation.by))
         for chain in self._chains.values():
             chain.feed(stream, rows)
 

@@ -16,6 +16,7 @@ from weft.engine.relations.correcting import Correcting
 from weft.engine.relations.editions import Tables, Version
 from weft.engine.relations.evaluate import Finisher
 from weft.engine.relations.graph import Graph
+from weft.engine.relations.parting import RowsBy, all_rows
 from weft.engine.windows import Reach
 from weft.lang.bodies import Emission
 from weft.plan.lookups import passes_on
@@ -82,14 +83,15 @@ class Relations:
     def __bool__(self) -> bool:
         return bool(self._related)
 
-    def fold(self, stream: str, batch: int, rows: pa.Table) -> None:
+    def fold(self, stream: str, batch: int, rows: pa.Table | RowsBy) -> None:
         """Take in the rows of a batch."""
         self.arrivals.note(stream, batch, self._standing.get(stream, Standing()))
         self._feed(stream, rows)
 
-    def _feed(self, stream: str, rows: pa.Table) -> None:
-        self._graph.feed(stream, rows)
-        self._early.feed(stream, rows)
+    def _feed(self, stream: str, rows: pa.Table | RowsBy) -> None:
+        found = all_rows(rows) if isinstance(rows, pa.Table) else rows
+        self._graph.feed(stream, found)
+        self._early.feed(stream, found)
 
     def revise(self, table: str, version: Version) -> None:
         """Take in the next version of a table."""
@@ -173,7 +175,7 @@ class Relations:
             if (table := saved(SAVED + name)) is not None:
                 each.restore(table)
 
-    def refill(self, stream: str, batch: int, rows: pa.Table) -> None:
+    def refill(self, stream: str, batch: int, rows: pa.Table | RowsBy) -> None:
         """Take in the rows of a batch again, each as late as it was."""
         complete, ahead = self.arrivals.of(stream, batch)
         self._graph.stand(stream, complete)

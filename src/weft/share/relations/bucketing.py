@@ -14,7 +14,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from weft.plan.relations import Entries, Rows
+from weft.plan.relations import Entries, Relation, Rows
+from weft.plan.relationtree import rewrite_up
 from weft.share.nodes import SharedPlan, Woven
 from weft.share.relations.keys import NoKey, Parting, Partings, partings
 from weft.share.relations.weave import Key, Weave, weave
@@ -88,6 +89,13 @@ def bucketing_of(plan: SharedPlan, bounds: Mapping[str, Instant] | None = None) 
 def asked_of(related: Iterable[Woven], bounds: Mapping[str, Instant]) -> dict[str, Key]:
     """Each query, and after which time it begins."""
     return {each.query.name: (each.relation, bounds.get(each.query.name, BEGINNING)) for each in related}
+
+
+def parted(relation: Relation, spread: Spread) -> Relation:
+    """The relation, each of whose leaves says how its rows lie in buckets."""
+    return rewrite_up(
+        relation, lambda node: replace(node, by=spread.keys(node.stream)) if isinstance(node, Rows) else node
+    )
 
 
 def components(woven: Weave) -> list[tuple[str, ...]]:

@@ -34,6 +34,7 @@ class Chain:
     left: str
     right: str
     on: Expr | None
+    by: tuple[tuple[str, ...], tuple[str, ...]] = ((), ())  # how the rows of each side lie in buckets
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +63,8 @@ def link(relation: Paired) -> Link | None:
     names = {item.name: LEFT + item.expr.sql for item in left.items}
     names |= {item.name: RIGHT + item.expr.sql for item in right.items}
     on = None if relation.on is None else _renamed(relation.on, names)
-    return Link(Chain(left.stream, right.stream, on), _wanted(left), _wanted(right))
+    chain = Chain(left.stream, right.stream, on, (left.by, right.by))
+    return Link(chain, _wanted(left), _wanted(right))
 
 
 def _wanted(leaf: Rows) -> Wanted:
