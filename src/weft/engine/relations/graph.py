@@ -25,7 +25,7 @@ from weft.kernels.relations.tables import Changes
 from weft.lang.bodies import Emission
 from weft.plan.lookups import lookup
 from weft.plan.nodes import Stream
-from weft.plan.relations import Entries, Paired, Rows, Whether
+from weft.plan.relations import Entries, Paired, Relation, Rows, Whether
 from weft.plan.relationtree import columns, streams
 from weft.share.nodes import Woven
 from weft.share.relations.means import Means
@@ -213,6 +213,11 @@ class Graph:
             for key, node in self._nodes.items()
             if isinstance(node.operator, Deduplicating)
         }
+
+    def saved_of(self) -> dict[str, Relation]:
+        """The relations of which something is saved, by the names of their nodes."""
+        kept = (key for key, node in self._nodes.items() if isinstance(node.operator, Deduplicating))
+        return {_name(key): key[0] for key in kept}
 
     def restore(self, saved: Callable[[str], pa.Table | None]) -> None:
         """Go on from what was saved, once the rows of then are back."""

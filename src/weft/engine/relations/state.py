@@ -7,7 +7,7 @@ told before is not told once more.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 import pyarrow as pa
 
@@ -21,7 +21,7 @@ from weft.engine.windows import Reach
 from weft.lang.bodies import Emission
 from weft.plan.lookups import passes_on
 from weft.plan.nodes import Program, Stream
-from weft.plan.relations import Emitted
+from weft.plan.relations import Emitted, Relation
 from weft.plan.relationtree import last_end, reach_back, streams, tables
 from weft.share.nodes import SharedPlan, Woven
 from weft.share.relations.strategy import Strategy
@@ -150,8 +150,7 @@ class Relations:
 
     def needed_from(self, stream: str, reach: Mapping[str, Reach]) -> Instant | None:
         """No row of a stream before this time is needed after a restart; None: of this stream none is."""
-        reading = [each for each in self._related if stream in streams(each.relation)]
-        return min((_looks_back_to(each, reach) for each in reading), default=None)
+        return needed_from(self._related, stream, reach)
 
     def seen_from(self, table: str, reach: Mapping[str, Reach]) -> Instant:
         """No row before this time will be held against a table, be it new or read again after a restart."""
@@ -163,6 +162,10 @@ class Relations:
         saved = self._graph.save() | {name: each.save() for name, each in self._correcting.items()}
         saved[ARRIVALS] = self.arrivals.save()
         return {SAVED + name: table for name, table in saved.items()}
+
+    def saved_of(self) -> dict[str, Relation]:
+        """Of which relation each of the tables that are saved holds rows, by its name without `SAVED`."""
+        return self._graph.saved_of() | {name: each.rows_of for name, each in self._correcting.items()}
 
     def restore(self, saved: Callable[[str], pa.Table | None], reach: Mapping[str, Reach]) -> None:
         """Go on from a snapshot: before the rows are read again."""
@@ -208,6 +211,12 @@ def _times(
     """Before when streams are complete, and before when they have been heard of."""
     complete = {name: at.watermark for name, at in reach.items()}
     return complete, {name: max(at, latest.get(name, BEGINNING - 1) + 1) for name, at in complete.items()}
+
+
+def needed_from(related: Iterable[Woven], stream: str, reach: Mapping[str, Reach]) -> Instant | None:
+    """No row of a stream before this time is needed by these after a restart; None: none of it is."""
+    reading = [each for each in related if stream in streams(each.relation)]
+    return min((_looks_back_to(each, reach) for each in reading), default=None)
 
 
 def _tells_early(woven: Woven) -> bool:

@@ -15,9 +15,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from weft.plan.relations import Entries, Relation, Rows
-from weft.plan.relationtree import rewrite_up
+from weft.plan.relationtree import columns, rewrite_up, walk
 from weft.share.nodes import SharedPlan, Woven
 from weft.share.relations.keys import NoKey, Parting, Partings, partings
+from weft.share.relations.lowering import lowered
 from weft.share.relations.weave import Key, Weave, weave
 from weft.times import BEGINNING, Instant
 
@@ -96,6 +97,19 @@ def parted(relation: Relation, spread: Spread) -> Relation:
     return rewrite_up(
         relation, lambda node: replace(node, by=spread.keys(node.stream)) if isinstance(node, Rows) else node
     )
+
+
+def key_columns(relation: Relation) -> tuple[int, ...]:
+    """Where the rows of a relation say in which bucket they lie, as its leaves have it: key by key."""
+    by = {leaf.stream: leaf.by for leaf in walk(relation) if isinstance(leaf, Rows)}
+    names = [column.name for column in columns(relation)]
+    ways = [way for way in partings(lowered(relation)) if way.columns]
+    found = []
+    for keys in zip(*by.values(), strict=True):
+        wanted = tuple(sorted(zip(by, keys, strict=True)))
+        way = next(way for way in ways if way.by == wanted)
+        found.append(next(at for at, name in enumerate(names) if name in way.columns))
+    return tuple(found)
 
 
 def components(woven: Weave) -> list[tuple[str, ...]]:
