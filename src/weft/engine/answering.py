@@ -21,6 +21,7 @@ from weft.engine import letters
 from weft.engine.due import Answers, finish
 from weft.engine.letters import DEAD
 from weft.engine.outcome import Outcome, stopped
+from weft.engine.relations.bucket import Moment
 from weft.engine.windows import Reach
 from weft.log.ingest import IngestRecord
 from weft.share.model.cost import Level
@@ -52,9 +53,10 @@ class Step:
             self._fold(records)
         reach = {name: Reach(*pair) for name, pair in self._intent["reach"].items()}
         made = self._answer(reach)
-        if runtime.relations:
-            with runtime.meter.during(Level.FINAL):
+        with runtime.meter.during(Level.FINAL):
+            if runtime.relations:
                 self._relate(reach)
+            made.add(self._relate_in_buckets(reach))
         failing = self._failing(records, made)
         with runtime.meter.during(Level.OUTPUT):
             self._commit(made.without(failing), failing)
@@ -108,6 +110,14 @@ class Step:
         self._outcome.add_related(answers, relations.failed())
         for name, table in answers.items():
             self._append(self._keys[name], table)
+
+    def _relate_in_buckets(self, reach: Mapping[str, Reach]) -> Answers:
+        """What buckets say of relations; most of it lies in files already."""
+        now = Moment(dict(self._intent["positions"]), dict(reach), dict(self._runtime.folded))
+        said = self._runtime.spreads.answer(now)
+        self._late.update(said.late)
+        self._outcome.add_related({}, said.failed)
+        return said.answers
 
     def _failing(self, records: Records, made: Answers) -> dict[str, str]:
         """The queries that stop with this step, and why."""

@@ -24,7 +24,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from weft.engine.errands import Errand, Feeds
+from weft.engine.errands import Timed
+from weft.engine.packing import packed
 from weft.log.home import file_name
 
 _HEADER = "cells.json"
@@ -43,7 +44,7 @@ class Arena:
     def __init__(self, root: Path) -> None:
         self._root = root
 
-    def take(self, errand: Errand, bucket: int) -> Feeds | None:
+    def take(self, errand: Timed, bucket: int) -> Any:
         """The cells as the errand begins; None if they are not here."""
         directory = self._directory(errand, bucket)
         taken = directory / f"{secrets.token_hex(4)}.taken"
@@ -53,19 +54,18 @@ class Arena:
             taken.unlink()
             if header["moment"] != errand.begins:
                 return None
-            feeds: Feeds = _load(directory / header["file"], header["body"], header["buffers"])
-            return feeds
+            return _load(directory / header["file"], header["body"], header["buffers"])
         except FileNotFoundError:
             return None
 
-    def put(self, errand: Errand, bucket: int, feeds: Feeds) -> None:
+    def put(self, errand: Timed, bucket: int, state: object) -> None:
         """Keep the cells as the errand ends, and nothing older."""
         directory = self._directory(errand, bucket)
         if not directory.exists():
             self._forget_other_runs(errand)
             directory.mkdir(parents=True, exist_ok=True)
         name = f"{secrets.token_hex(4)}.cells"
-        body, buffers = _save(directory / name, feeds)
+        body, buffers = _save(directory / name, state)
         staged = directory / f"{name}.tmp"
         header = {"moment": errand.ends, "file": name, "body": body, "buffers": buffers}
         staged.write_text(json.dumps(header))
@@ -75,10 +75,10 @@ class Arena:
                 with suppress(OSError):
                     entry.unlink()
 
-    def _directory(self, errand: Errand, bucket: int) -> Path:
+    def _directory(self, errand: Timed, bucket: int) -> Path:
         return self._root / f"weft-{errand.run}" / f"{file_name(errand.stream)}.{bucket}"
 
-    def _forget_other_runs(self, errand: Errand) -> None:
+    def _forget_other_runs(self, errand: Timed) -> None:
         home = errand.run.rpartition("-")[0]
         for other in self._root.glob(f"weft-{home}-*"):
             if other.name != f"weft-{errand.run}":
@@ -88,10 +88,10 @@ class Arena:
 Span = list[int]  # offset and length
 
 
-def _save(path: Path, feeds: Feeds) -> tuple[Span, list[Span]]:
+def _save(path: Path, state: object) -> tuple[Span, list[Span]]:
     """All in one file; gives where the body and the arrays lie in it."""
     arrays: list[pickle.PickleBuffer] = []
-    body = pickle.dumps(feeds, protocol=5, buffer_callback=arrays.append)
+    body = packed(state, arrays.append)
     with open(path, "xb", buffering=1 << 20) as file:
         spans = []
         for part in (memoryview(body), *(array.raw() for array in arrays)):

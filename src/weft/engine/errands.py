@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import pyarrow as pa
 
@@ -30,6 +30,9 @@ from weft.log.ingest import IngestLog, IngestRecord
 from weft.log.snapshots import Snapshots
 from weft.share.nodes import StreamPlan
 from weft.times import Instant
+
+if TYPE_CHECKING:
+    from weft.engine.relations.bucket import Related, Relating, Spreading
 
 Feeds = dict[FeedKey, FeedState]
 
@@ -56,12 +59,12 @@ class Errand:
     snapshot: str | None = None  # how those with a snapshot begin, if one is asked for
 
     @property
-    def begins(self) -> list[int]:
+    def begins(self) -> list[Any]:
         """What the cells are a function of: the batches they hold, and how far windows are answered."""
         return [self.after, self.before.watermark, self.before.drained]
 
     @property
-    def ends(self) -> list[int]:
+    def ends(self) -> list[Any]:
         return [self.upto, self.reach.watermark, self.reach.drained]
 
 
@@ -81,14 +84,30 @@ class Told:
     reloaded: bool
 
 
+class Timed(Protocol):
+    """An errand of some run, from one moment to another; what is held for it goes by the name of a stream."""
+
+    @property
+    def run(self) -> str: ...
+
+    @property
+    def stream(self) -> str: ...
+
+    @property
+    def begins(self) -> list[Any]: ...
+
+    @property
+    def ends(self) -> list[Any]: ...
+
+
 class Cache(Protocol):
-    """Cells of buckets as they were after some errand, for who comes next on the same machine."""
+    """State of buckets as it was after some errand, for who comes next on the same machine."""
 
-    def take(self, errand: Errand, bucket: int) -> Feeds | None:
-        """The cells as the errand begins, which are ours from now on; None if they are not there."""
+    def take(self, errand: Timed, bucket: int) -> Any:
+        """The state as the errand begins, which is ours from now on; None if it is not there."""
 
-    def put(self, errand: Errand, bucket: int, feeds: Feeds) -> None:
-        """Keep the cells as the errand ends."""
+    def put(self, errand: Timed, bucket: int, state: object) -> None:
+        """Keep the state as the errand ends."""
 
 
 class Crew(Protocol):
@@ -99,6 +118,9 @@ class Crew(Protocol):
     def run(self, errand: Errand, plan: StreamPlan) -> Sequence[Told]:
         """One word from each bucket, in their order; `plan` is another object only if it is another plan."""
 
+    def relate(self, errand: Relating, plan: Spreading) -> Sequence[Related]:
+        """The same for relations."""
+
 
 def run(errand: Errand, plan: StreamPlan, bucket: int, cache: Cache) -> Told:
     """Do the part of a bucket."""
@@ -106,7 +128,7 @@ def run(errand: Errand, plan: StreamPlan, bucket: int, cache: Cache) -> Told:
     log = IngestLog(home, errand.stream, listed=False)
     state = StreamState(plan, errand.floors)
     state.reach = errand.before
-    cached = cache.take(errand, bucket)
+    cached: Feeds | None = cache.take(errand, bucket)
     if cached is None:
         after = _reload(state, errand, share, home)
         _fold(state, log, share, after, errand.after)

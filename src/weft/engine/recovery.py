@@ -16,6 +16,7 @@ import pyarrow as pa
 from weft.engine.bucketed import Bucketed
 from weft.engine.census import Census
 from weft.engine.ingest import feed_key
+from weft.engine.relations.bucket import Moment, moment_of, saved_table
 from weft.engine.relations.state import Relations
 from weft.engine.step import StreamState
 from weft.engine.tally import Tally
@@ -39,6 +40,7 @@ def save(runtime: Runtime) -> None:
         written += others
         feeds += _described(stream, state, runtime.buckets)
     tables |= runtime.relations.save()
+    written += runtime.spreads.save(runtime.snapshots.stem(runtime.step_number))
     meta = {
         "step": runtime.step_number,
         "epoch": runtime.epoch,
@@ -52,8 +54,8 @@ def save(runtime: Runtime) -> None:
         "census": runtime.census.to_json(),
     }
     runtime.snapshots.write(runtime.step_number, meta, tables, written)
-    for state in runtime.states.values():
-        state.saved_as(runtime.step_number)
+    for held in (*runtime.states.values(), runtime.spreads):
+        held.saved_as(runtime.step_number)
     horizon = runtime.snapshots.horizon() or {}
     _expire_tables(runtime, horizon)
     for stream, position in horizon.get("positions", {}).items():
@@ -72,7 +74,8 @@ def _expire_tables(runtime: Runtime, horizon: Mapping[str, Any]) -> None:
 def _before_needed(runtime: Runtime, stream: str, horizon: Mapping[str, Any]) -> int:
     """The last batch before all that hold a row which relations would need, were the snapshot read now."""
     reach = {name: Reach(*pair) for name, pair in horizon["reach"].items()}
-    since = runtime.relations.needed_from(stream, reach)
+    needs = [held.needed_from(stream, reach) for held in (runtime.relations, runtime.spreads)]
+    since = min((each for each in needs if each is not None), default=None)
     if since is None:
         return runtime.logs[stream].next - 1
     latest = {one.number: one.meta["max_time"] for one in runtime.logs[stream].records()}
@@ -149,10 +152,10 @@ def restore(runtime: Runtime, snapshot: Snapshot | None) -> None:
         _set_reach(runtime, record.meta["reach"])
         runtime.tables.take(record.meta.get("tables", {}), runtime.relations.revise)
         _fold(runtime, record.meta["positions"])
-        _tell_silently(runtime, record.meta["reach"])
+        _tell_silently(runtime, record.meta)
         runtime.step_number = record.number
         _take_out(runtime, record.meta["stopped"])
-    for state in runtime.states.values():
+    for state in (*runtime.states.values(), runtime.spreads):
         state.load()
     pending = runtime.answers.pending()
     if pending is not None:
@@ -177,22 +180,18 @@ def _load(runtime: Runtime, meta: Mapping[str, Any], snapshot: Snapshot) -> None
     _set_reach(runtime, meta["reach"])
     load_states(runtime, snapshot)
     runtime.tables.take(meta.get("tables", {}), runtime.relations.revise)
-    _refill(runtime, meta, snapshot)
+    load_relations(runtime, snapshot)
 
 
-def _refill(runtime: Runtime, meta: Mapping[str, Any], snapshot: Snapshot) -> None:
+def load_relations(runtime: Runtime, snapshot: Snapshot) -> None:
     """Bring relations to where they were: their rows lie in the log, and what they told was told."""
+    meta, then = snapshot.meta, moment_of(snapshot.meta)
+    runtime.spreads.begin(snapshot.step, then)
     if not runtime.relations:
         return
-    reach = {name: Reach(*pair) for name, pair in meta["reach"].items()}
-    known = set(snapshot.data.tables)
-
-    def saved(name: str) -> pa.Table | None:
-        return snapshot.table(name) if name in known else None
-
-    runtime.relations.restore(saved, reach)
+    runtime.relations.restore(lambda name: saved_table(snapshot, name), then.reach)
     _read_again(runtime, runtime.relations, meta["positions"])
-    runtime.relations.refilled(reach, runtime.folded)
+    runtime.relations.refilled(then.reach, runtime.folded)
     runtime.relations.late()
     runtime.relations.failed()
 
@@ -217,8 +216,10 @@ def _read_again(runtime: Runtime, relations: Relations, positions: Mapping[str, 
                 relations.refill(stream, record.number, rows)
 
 
-def _tell_silently(runtime: Runtime, reach: Mapping[str, list[int]]) -> None:
-    runtime.relations.answer({name: Reach(*pair) for name, pair in reach.items()}, runtime.folded)
+def _tell_silently(runtime: Runtime, meta: Mapping[str, Any]) -> None:
+    reach = {name: Reach(*pair) for name, pair in meta["reach"].items()}
+    runtime.spreads.catch_up(Moment(dict(meta["positions"]), reach, dict(runtime.folded)))
+    runtime.relations.answer(reach, runtime.folded)
     runtime.relations.late()
     runtime.relations.failed()
 

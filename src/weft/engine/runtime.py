@@ -28,7 +28,16 @@ from weft.engine.fresh import Fresh
 from weft.engine.held import Held, first_bound
 from weft.engine.knowledge import basis_of
 from weft.engine.meter import Meter
-from weft.engine.recovery import find, load_states, restore, save, warm, was_in_buckets
+from weft.engine.recovery import (
+    find,
+    load_relations,
+    load_states,
+    restore,
+    save,
+    warm,
+    was_in_buckets,
+)
+from weft.engine.relations.spreads import Spreads
 from weft.engine.relations.state import Relations
 from weft.engine.shape import Done, Job
 from weft.engine.step import StreamState
@@ -83,7 +92,7 @@ class Runtime:
         self.folded: dict[str, Instant] = {}  # the greatest event time of what is folded, by stream
         self.first: dict[str, Instant] = {}  # the least
         self.tally, self.step_number = Tally(), -1
-        self.relations = Relations(finisher)
+        self.relations, self.spreads = Relations(finisher), Spreads(None, self._first_batches)
         self.dead: set[str] = set()
         self._failure: BaseException | None = None
         self.step_seconds = self.latency = 0.0
@@ -99,6 +108,7 @@ class Runtime:
         snapshot = find(self)
         if crew is not None and was_in_buckets(self, snapshot):
             self.crew = crew
+            self._hold_relations(crew)
         folded = snapshot.meta["folded"] if snapshot else {}
         for name, log in self.logs.items():
             self.latest[name] = max(_latest(log.records()), folded.get(name, BEGINNING))
@@ -195,7 +205,12 @@ class Runtime:
         return first_bound(plan, there[name], self.states[name].reach, latest)
 
     def _is_whole(self, plan: SharedPlan, query: Query) -> bool:
-        """Can a query over several sources that is added now begin as if it had always been there?"""
+        """Can a query over several sources that is added now begin as if it had always been there?
+
+        In buckets it cannot: what is held there is not filled from the log while others go on.
+        """
+        if self.crew is not None:
+            return False
         reach = {name: state.reach for name, state in self.states.items()}
         asked = next((each for each in plan.related if each.query.name == query.name), None)
         return asked is not None and self.relations.holds(asked, reach)
@@ -218,7 +233,8 @@ class Runtime:
             else:
                 self.states[name] = self._new_state(stream, floors)
                 self.states[name].reach = self.reached.get(name, Reach())
-        self.relations.adopt(plan, program, floors, {q.name for q in self.running.values() if q.whole})
+        whole = frozenset(query.name for query in self.running.values() if query.whole)
+        self.relations.adopt(self.spreads.adopt(plan, program, floors, whole), program, floors, whole)
         gone = set(self.states) - {stream.stream.name for stream in plan.streams}
         for name in gone:
             self.states[name].adopt(
@@ -228,8 +244,20 @@ class Runtime:
     def _new_state(self, plan: StreamPlan, floors: Mapping[str, Instant]) -> StreamState | Bucketed:
         if self.crew is None:
             return StreamState(plan, floors)
-        place = Place(self.home, self.crew, lambda: self.answers.stem(self.step_number + 1))
-        return Bucketed(plan, floors, place, self.positions.get(plan.stream.name, -1))
+        return Bucketed(plan, floors, self._place(self.crew), self.positions.get(plan.stream.name, -1))
+
+    def _place(self, crew: Crew) -> Place:
+        return Place(self.home, crew, lambda: self.answers.stem(self.step_number + 1))
+
+    def _hold_relations(self, crew: Crew | None) -> None:
+        """Begin with no relations; those that have a key will lie in the buckets of the crew."""
+        self.relations = Relations(self.finisher)
+        self.spreads = Spreads(None if crew is None else self._place(crew), self._first_batches)
+        taken, self.tables.taken = self.tables.taken, {}
+        self.tables.take(taken, self.relations.revise)
+
+    def _first_batches(self) -> dict[str, int]:
+        return {name: log.first for name, log in self.logs.items()}
 
     def place(self, crew: Crew | None) -> None:
         """Have the cells held by the buckets of a crew, or here: by way of a snapshot."""
@@ -240,12 +268,15 @@ class Runtime:
             if self.step_number >= 0:
                 save(self)
             self.crew = crew
+            self._hold_relations(crew)
             if self.catalog.epochs:
                 self.reached |= {name: state.reach for name, state in self.states.items()}
                 self.states = {}
                 self._adopt(self.program, self._plan(self.program))
                 if self.step_number >= 0:
-                    load_states(self, self.snapshots.open(self.step_number))
+                    snapshot = self.snapshots.open(self.step_number)
+                    load_states(self, snapshot)
+                    load_relations(self, snapshot)
 
     @property
     def buckets(self) -> int:
@@ -370,7 +401,8 @@ class Runtime:
                 return False
             reach = Reach(watermark, state.reach.drained)
             all_ = {name: each.reach for name, each in self.states.items()} | {stream: reach}
-            return state.closes(reach, self.first.get(stream)) or self.relations.waits(all_)
+            waits = self.relations.waits(all_) or self.spreads.waits(all_)
+            return waits or state.closes(reach, self.first.get(stream))
 
     def _run_whole(self, step: int, intent: Mapping[str, Any]) -> None:
         """A step that fails half-way leaves a state that is not what the log says: no other may follow it."""
@@ -407,8 +439,9 @@ class Runtime:
 
     def measure(self) -> None:
         """Even looking at the cells may change how they are held, so whoever reports is told, not shown."""
-        self.cells = sum(state.cells for state in self.states.values()) + self.relations.rows
-        self.state_bytes = sum(state.nbytes for state in self.states.values()) + self.relations.nbytes
+        held = (*self.states.values(), self.spreads)
+        self.cells = sum(each.cells for each in held) + self.relations.rows
+        self.state_bytes = sum(each.nbytes for each in held) + self.relations.nbytes
 
     def records_upto(self, positions: Mapping[str, int]) -> list[tuple[str, IngestRecord]]:
         """The batches not yet folded, up to and including these, each with its stream."""

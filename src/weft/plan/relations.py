@@ -28,7 +28,8 @@ from weft.times import Duration
 class Rows:
     """The rows of a stream for which `where` is true, each from its event time on for `range`.
 
-    `items` and `where` speak of the stream's own columns. `range` None: for ever.
+    `items` and `where` speak of the stream's own columns. `range` None: for ever. `by`: where relations lie
+    in buckets, the expressions by whose hash a row does; a node has the same name wherever it lies.
     """
 
     stream: str
@@ -37,6 +38,7 @@ class Rows:
     range: Duration | None
     internal: bool = False
     place: Place | None = field(default=None, compare=False, repr=False)
+    by: tuple[str, ...] = field(default=(), repr=False)
 
 
 @dataclass(frozen=True, slots=True)

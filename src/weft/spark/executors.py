@@ -18,6 +18,7 @@ from pyspark.sql import DataFrame, SparkSession
 from weft.engine.arena import Arena, local_directory
 from weft.engine.errands import Errand, Told, run
 from weft.engine.mapside import Order, Written, write_cells
+from weft.engine.relations.bucket import Related, Relating, Spreading, relate
 from weft.share.nodes import StreamPlan
 from weft.spark.workers import Batches, Scanning, Sent, Workers, by_task, collect, word
 
@@ -43,6 +44,11 @@ class SparkCrew:
         told = self._anchor.mapPartitions(partial(_do_errand, errand, self._workers.send(plan))).collect()
         return sorted(told, key=lambda each: each.bucket)
 
+    def relate(self, errand: Relating, plan: Spreading) -> list[Related]:
+        """Have every bucket do its part of the relations."""
+        told = self._anchor.mapPartitions(partial(_do_relate, errand, self._workers.send(plan))).collect()
+        return sorted(told, key=lambda each: each.bucket)
+
     def write_cells(self, rows: DataFrame, order: Order, plan: StreamPlan) -> list[Written]:
         """Level 1 of a batch whose expressions `rows` evaluates."""
         return collect(rows, partial(_do_write, order, self._workers.send(plan, level1=True)))
@@ -56,19 +62,27 @@ class SparkCrew:
         self._anchor.unpersist()
 
 
-def _do_errand(errand: Errand, sent: Sent, buckets: Iterable[int]) -> Iterator[Told]:
+def _do_errand(errand: Errand, sent: Sent[StreamPlan], buckets: Iterable[int]) -> Iterator[Told]:
     """In a worker: do the errand for the buckets of this partition."""
     for bucket in buckets:
         yield run(errand, sent.read(), bucket, Arena(local_directory()))
 
 
-def _do_write(order: Order, sent: Sent, rows: Batches) -> Iterator[pa.RecordBatch]:
+def _do_relate(errand: Relating, sent: Sent[Spreading], buckets: Iterable[int]) -> Iterator[Related]:
+    """In a worker: carry out the relations of the buckets of this partition."""
+    for bucket in buckets:
+        yield relate(errand, sent.read(), bucket, Arena(local_directory()))
+
+
+def _do_write(order: Order, sent: Sent[StreamPlan], rows: Batches) -> Iterator[pa.RecordBatch]:
     """In a worker: aggregate the rows of this partition and write their cells."""
     for written in write_cells(rows, order, sent.read()):
         yield word(written)
 
 
-def _do_scan_write(errand: Scanning, order: Order, sent: Sent, tasks: Iterable[int]) -> Iterator[object]:
+def _do_scan_write(
+    errand: Scanning, order: Order, sent: Sent[StreamPlan], tasks: Iterable[int]
+) -> Iterator[object]:
     """In a worker: aggregate the rows of the files of this partition and write their cells."""
     plan = sent.read()
     return by_task(tasks, lambda task: write_cells(errand.read(task, plan), order, plan))

@@ -11,7 +11,7 @@ import secrets
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 import pyarrow as pa
 from pyspark import RDD, Broadcast
@@ -27,12 +27,13 @@ from weft.spark.complaints import SPARK_ERRORS, workers_complaint
 from weft.spark.shipping import ship
 from weft.times import Instant
 
+PlanT = TypeVar("PlanT")
 Batches = Iterable[pa.RecordBatch]
 Task = Callable[[Batches], Iterator[pa.RecordBatch]]
 
 _WORD = pa.schema([("word", pa.binary())])
 _KEPT = 16  # plans: two for each stream and, while it changes, those before
-_plans: dict[str, StreamPlan] = {}  # in a worker: the plans it has read, by name
+_plans: dict[str, Any] = {}  # in a worker: the plans it has read, by name
 
 
 class Workers:
@@ -40,7 +41,7 @@ class Workers:
 
     def __init__(self, spark: SparkSession) -> None:
         self.spark = spark
-        self._sent: list[tuple[StreamPlan, bool, Sent]] = []
+        self._sent: list[tuple[object, bool, Sent[Any]]] = []
         ship(spark)
 
     def numbered(self, tasks: int) -> RDD[int]:
@@ -71,16 +72,18 @@ class Workers:
                     "see docs/cluster.md, or run with --placement driver",
                 )
 
-    def send(self, plan: StreamPlan, *, level1: bool = False) -> Sent:
+    def send(self, plan: PlanT, *, level1: bool = False) -> Sent[PlanT]:
         """A plan is large, and stays for long: it is sent once, and workers read it once.
 
         `level1`: only what is done with rows. The queries above it are nearly all of a plan.
         """
-        for known, part, sent in self._sent:
+        for known, part, found in self._sent:
             if known is plan and part == level1:
-                return sent
-        needed = replace(plan, taps=()) if level1 else plan
-        sent = Sent(secrets.token_hex(8), self.spark.sparkContext.broadcast(pickle.dumps(needed)))
+                return found
+        needed = replace(plan, taps=()) if level1 and isinstance(plan, StreamPlan) else plan
+        sent: Sent[PlanT] = Sent(
+            secrets.token_hex(8), self.spark.sparkContext.broadcast(pickle.dumps(needed))
+        )
         for _, _, old in self._sent[_KEPT - 1 :]:
             old.plan.unpersist()
         self._sent = [(plan, level1, sent), *self._sent[: _KEPT - 1]]
@@ -125,18 +128,19 @@ class Refused:
 
 
 @dataclass(frozen=True, slots=True)
-class Sent:
+class Sent(Generic[PlanT]):
     """A plan on its way to workers."""
 
     name: str
     plan: Broadcast[bytes]
 
-    def read(self) -> StreamPlan:
+    def read(self) -> PlanT:
         if self.name not in _plans:
             for old in list(_plans)[: 1 - _KEPT]:
                 del _plans[old]
             _plans[self.name] = pickle.loads(self.plan.value)
-        return _plans[self.name]
+        plan: PlanT = _plans[self.name]
+        return plan
 
 
 def collect(rows: DataFrame, task: Task) -> list[Any]:
@@ -149,13 +153,13 @@ def word(said: object) -> pa.RecordBatch:
     return pa.record_batch([pa.array([pickle.dumps(said)], pa.binary())], schema=_WORD)
 
 
-def _do_cells(watermark: Instant | None, sent: Sent, rows: Batches) -> Iterator[pa.RecordBatch]:
+def _do_cells(watermark: Instant | None, sent: Sent[StreamPlan], rows: Batches) -> Iterator[pa.RecordBatch]:
     """In a worker: aggregate the rows of this partition."""
     for _, table in make_cells(rows, sent.read(), watermark):
         yield word(table)
 
 
-def _do_scan(errand: Scanning, sent: Sent, tasks: Iterable[int]) -> Iterator[object]:
+def _do_scan(errand: Scanning, sent: Sent[StreamPlan], tasks: Iterable[int]) -> Iterator[object]:
     """In a worker: aggregate the rows of the files of this partition."""
     plan = sent.read()
     return by_task(tasks, lambda task: say_cells(errand.read(task, plan), plan, errand.watermark))

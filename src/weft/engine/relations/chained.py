@@ -11,6 +11,7 @@ import pyarrow as pa
 from weft.engine.relations.evaluate import Condition, Evaluator, Finisher, schema_of
 from weft.engine.relations.met import TIME, Met, Picked
 from weft.engine.relations.operator import Carried, ends_of
+from weft.engine.relations.parting import RowsBy
 from weft.kernels.arrow import whole
 from weft.kernels.combine import Ints
 from weft.kernels.relations.store import RowStore
@@ -152,11 +153,11 @@ class Chaining(Carried):
     def nbytes(self) -> int:
         return self._stores[0].nbytes + self._stores[1].nbytes
 
-    def feed(self, stream: str, rows: pa.Table) -> None:
+    def feed(self, stream: str, rows: RowsBy) -> None:
         names = self.chain.left, self.chain.right
-        for side, name, time in zip(self._sides, names, self._times, strict=True):
+        for side, name, time, by in zip(self._sides, names, self._times, self.chain.by, strict=True):
             if name == stream:
-                side.feed(rows, time)
+                side.feed(rows(by), time)
 
     def stand(self, stream: str, complete: Instant) -> None:
         """The rows that come next come when their stream is complete before this time."""

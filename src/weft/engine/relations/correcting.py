@@ -28,6 +28,7 @@ class Correcting:
     """What was told early of a query, and is not final yet."""
 
     def __init__(self, relation: Emitted) -> None:
+        self.rows_of = relation.source
         self._schema = schema_of(columns(relation))
         self._rows = schema_of(columns(relation.source))
         self._usual = reach_back(relation)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
 
 import numpy as np
 import pyarrow as pa
 from sqlglot import exp
 
 from weft.engine.shape import Done, Job, Mask
+from weft.errors import Bug
 from weft.kernels.arrow import arrow_type, whole
 from weft.kernels.expressions import Compiled, compile
 from weft.kernels.values import constant
@@ -16,6 +18,15 @@ from weft.lang.statements import Expr
 from weft.plan.nodes import Column, Named
 
 Finisher = Callable[[Sequence[Job]], Sequence[Done]]
+
+
+class OnlySpark(Exception):
+    """There is no Spark, and the kernels do not know this expression."""
+
+
+def without_spark(jobs: Sequence[Job]) -> Sequence[Done]:
+    """The finisher where there is no Spark: nobody may need it."""
+    raise Bug("no-spark", f"only Spark can evaluate {[item.expr.sql for job in jobs for item in job.named]}")
 
 
 _null = Compiled("boolean", lambda _, count: constant(None, "boolean", count))
@@ -30,12 +41,18 @@ class Evaluator:
     """Some expressions over a relation's columns; `failed` are rows on which one of them failed, so far."""
 
     def __init__(self, named: Sequence[Named], columns: Sequence[Column], finisher: Finisher) -> None:
-        self.named, self._finisher = tuple(named), finisher
+        self.named, self._columns, self._finisher = tuple(named), tuple(columns), finisher
         self.schema = pa.schema([(item.name, arrow_type(item.type)) for item in named])
         types = {column.name: column.type for column in columns if column.type is not None}
         self._compiled = [
             _null if _is_null(item.expr.tree) else compile(item.expr.tree, types) for item in named
         ]
+        if finisher is without_spark and None in self._compiled:
+            raise OnlySpark(", ".join(item.expr.sql for item in self.named))
+
+    def __reduce__(self) -> tuple[Callable[..., Evaluator], tuple[object, ...]]:
+        """As what it was made from: whoever has it in another process compiles it once."""
+        return _known, (self.named, self._columns, self._finisher)
 
     def run(self, table: pa.Table, count: int) -> tuple[pa.Table, Mask | None]:
         """The values in every row, and the rows on which one of them fails (None: on none)."""
@@ -56,6 +73,11 @@ class Evaluator:
         } or {"": pa.nulls(count)}
         ran = [each.run(columns) for each in self._compiled if isinstance(each, Compiled)]
         return Done([column for column, _ in ran], [failed for _, failed in ran])
+
+
+@lru_cache(maxsize=4096)
+def _known(named: tuple[Named, ...], columns: tuple[Column, ...], finisher: Finisher) -> Evaluator:
+    return Evaluator(named, columns, finisher)
 
 
 class Condition:

@@ -19,6 +19,7 @@ from weft.engine.relations.flows import Flows
 from weft.engine.relations.joining import Joining
 from weft.engine.relations.operator import Operator, Told
 from weft.engine.relations.pairing import PairingLives
+from weft.engine.relations.parting import RowsBy
 from weft.engine.relations.reading import Reading
 from weft.engine.relations.revising import Revising
 from weft.engine.relations.telling import Telling
@@ -27,7 +28,7 @@ from weft.kernels.relations.tables import Changes
 from weft.lang.bodies import Emission
 from weft.plan.lookups import lookup
 from weft.plan.nodes import Stream
-from weft.plan.relations import Entries, Paired, Rows, Whether
+from weft.plan.relations import Entries, Paired, Relation, Rows, Whether
 from weft.plan.relationtree import columns, streams
 from weft.share.nodes import Woven
 from weft.share.relations.links import Chain
@@ -176,12 +177,12 @@ class Graph:
             if isinstance(node.operator, Tapping):
                 node.operator.chain = self._chains[node.operator.link.chain]
 
-    def feed(self, stream: str, rows: pa.Table) -> None:
+    def feed(self, stream: str, rows: RowsBy) -> None:
         """The rows of a batch."""
         for (relation, _), node in self._nodes.items():
             if isinstance(relation, Rows) and relation.stream == stream:
                 assert isinstance(node.operator, Reading)
-                node.operator.feed(rows)
+                node.operator.feed(rows(relation.by))
         for chain in self._chains.values():
             chain.feed(stream, rows)
 
@@ -261,6 +262,11 @@ class Graph:
             for key, node in self._nodes.items()
             if isinstance(node.operator, Deduplicating | Awaiting)
         }
+
+    def saved_of(self) -> dict[str, Relation]:
+        """The relations of which something is saved, by the names of their nodes."""
+        kept = (key for key, node in self._nodes.items() if isinstance(node.operator, Deduplicating))
+        return {_name(key): key[0] for key in kept}
 
     def restore(self, saved: Callable[[str], pa.Table | None]) -> None:
         """Go on from what was saved, once the rows of then are back."""

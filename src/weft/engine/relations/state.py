@@ -17,12 +17,13 @@ from weft.engine.relations.editions import Tables, Version
 from weft.engine.relations.evaluate import Finisher
 from weft.engine.relations.flows import Flows
 from weft.engine.relations.graph import Graph
-from weft.engine.relations.whole import is_whole, looks_back_to
+from weft.engine.relations.parting import RowsBy, all_rows
+from weft.engine.relations.whole import is_whole, looks_back_to, needed_from
 from weft.engine.windows import Reach
 from weft.lang.bodies import Emission
 from weft.plan.nodes import Program, Stream, Table
-from weft.plan.relations import Emitted
-from weft.plan.relationtree import last_end, rows_read, streams, tables
+from weft.plan.relations import Emitted, Relation
+from weft.plan.relationtree import last_end, streams, tables
 from weft.share.nodes import SharedPlan, Woven
 from weft.share.relations.strategy import Strategy
 from weft.times import BEGINNING, Duration, Instant
@@ -106,16 +107,18 @@ class Relations:
     def __bool__(self) -> bool:
         return bool(self._related) or bool(self._flows)
 
-    def fold(self, stream: str, batch: int, rows: pa.Table) -> None:
+    def fold(self, stream: str, batch: int, rows: pa.Table | RowsBy) -> None:
         """Take in the rows of a batch."""
         self.arrivals.note(stream, batch, self._standing.get(stream, Standing()))
-        self._flows.feed(stream, rows)
-        self._early_flows.feed(stream, rows)
+        for flows in (self._flows, self._early_flows):
+            if flows and isinstance(rows, pa.Table):
+                flows.feed(stream, rows)
         self._feed(stream, rows)
 
-    def _feed(self, stream: str, rows: pa.Table) -> None:
-        self._graph.feed(stream, rows)
-        self._early.feed(stream, rows)
+    def _feed(self, stream: str, rows: pa.Table | RowsBy) -> None:
+        found = all_rows(rows) if isinstance(rows, pa.Table) else rows
+        self._graph.feed(stream, found)
+        self._early.feed(stream, found)
 
     def revise(self, table: str, version: Version) -> None:
         """Take in the next version of a table."""
@@ -177,8 +180,7 @@ class Relations:
 
     def needed_from(self, stream: str, reach: Mapping[str, Reach]) -> Instant | None:
         """No row of a stream before this time is needed after a restart; None: of this stream none is."""
-        reading = [each for each in self._related if stream in rows_read(each.relation)]
-        return min((looks_back_to(each.relation, reach) for each in reading), default=None)
+        return needed_from(self._related, stream, reach)
 
     def seen_from(self, table: str, reach: Mapping[str, Reach]) -> Instant:
         """No row before this time will be held against a table, be it new or read again after a restart."""
@@ -197,6 +199,10 @@ class Relations:
         saved[ARRIVALS] = self.arrivals.save()
         return {SAVED + name: table for name, table in saved.items()}
 
+    def saved_of(self) -> dict[str, Relation]:
+        """Of which relation each of the tables that are saved holds rows, by its name without `SAVED`."""
+        return self._graph.saved_of() | {name: each.rows_of for name, each in self._correcting.items()}
+
     def restore(self, saved: Callable[[str], pa.Table | None], reach: Mapping[str, Reach]) -> None:
         """Go on from a snapshot: before the rows are read again."""
         self._drained = {name: at.drained for name, at in reach.items() if at.drained > BEGINNING}
@@ -210,7 +216,7 @@ class Relations:
             if (table := saved(SAVED + name)) is not None:
                 each.restore(table)
 
-    def refill(self, stream: str, batch: int, rows: pa.Table) -> None:
+    def refill(self, stream: str, batch: int, rows: pa.Table | RowsBy) -> None:
         """Take in the rows of a batch again, each as late as it was."""
         complete, ahead = self.arrivals.of(stream, batch)
         self._graph.stand(stream, complete)

@@ -19,7 +19,7 @@ from weft.lang.bodies import Emission
 from weft.lang.statements import Expr
 from weft.plan.lookups import passes_on
 from weft.plan.relations import Emitted, Relation, Rows
-from weft.plan.relationtree import reach_back, streams, tables, walk
+from weft.plan.relationtree import reach_back, rows_read, streams, tables, walk
 from weft.share.nodes import Woven
 from weft.share.relations.lowering import lowered
 from weft.share.relations.means import Means, means
@@ -74,3 +74,9 @@ def looks_back_to(relation: Relation, reach: Mapping[str, Reach]) -> Instant:
     own = [reach[name].watermark if name in reach else BEGINNING for name in streams(relation)]
     complete = min(own or [max((at.watermark for at in reach.values()), default=BEGINNING)])
     return BEGINNING if back is None or complete == BEGINNING else complete - back
+
+
+def needed_from(related: Iterable[Woven], stream: str, reach: Mapping[str, Reach]) -> Instant | None:
+    """No row of a stream before this time is needed by these after a restart; None: none of it is."""
+    reading = [each for each in related if stream in rows_read(each.relation)]
+    return min((looks_back_to(each.relation, reach) for each in reading), default=None)

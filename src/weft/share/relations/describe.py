@@ -9,6 +9,7 @@ from weft.plan.relationpatterns import relation_pattern
 from weft.plan.relationshow import show_relation_node
 from weft.share.model.load import Loads
 from weft.share.nodes import SharedPlan
+from weft.share.relations.bucketing import bucketing_of
 from weft.share.relations.cost import Work, chained, order_of, work_of
 from weft.share.relations.links import Chain, Link, Wanted
 from weft.share.relations.program import woven
@@ -37,7 +38,17 @@ def describe_relations(plan: SharedPlan, loads: Loads) -> dict[str, Any]:
             }
             for name, told in found.tops.items()
         ],
+        "on_executors": _buckets(plan),
     }
+
+
+def _buckets(plan: SharedPlan) -> dict[str, Any]:
+    found = bucketing_of(plan)
+    spreads = [
+        {"queries": list(spread.queries), "by": {stream: list(keys) for stream, keys in spread.by}}
+        for spread in found.spreads
+    ]
+    return {"buckets": spreads, "driver": dict(found.stay)}
 
 
 def _chain(chain: Chain, links: Mapping[Link, tuple[str, ...]], loads: Loads) -> dict[str, Any]:

@@ -40,6 +40,7 @@ class Chain:
     left: str
     right: str
     on: Expr | None
+    by: tuple[tuple[str, ...], tuple[str, ...]] = ((), ())  # how the rows of each side lie in buckets
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +74,8 @@ def link(relation: Paired, after: Instant = BEGINNING) -> Link | None:
     names = {item.name: LEFT + item.expr.sql for item in left.items}
     names |= {item.name: RIGHT + item.expr.sql for item in right.items}
     on = None if relation.on is None else _renamed(relation.on, names)
-    written = Link(Chain(left.stream, right.stream, on), _wanted(left, after), _wanted(right, after))
+    chain = Chain(left.stream, right.stream, on, (left.by, right.by))
+    written = Link(chain, _wanted(left, after), _wanted(right, after))
     if left.stream < right.stream:
         return written
     return min(written, turned(written), key=_order)
@@ -84,7 +86,8 @@ def turned(link: Link) -> Link:
     on = link.chain.on
     if on is not None:
         on = _renamed(on, {name: _other_side(name) for name in names_in(on)})
-    chain = Chain(link.chain.right, link.chain.left, on)
+    left, right = link.chain.by
+    chain = Chain(link.chain.right, link.chain.left, on, (right, left))
     return Link(chain, link.right, link.left, not link.turned)
 
 

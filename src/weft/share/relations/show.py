@@ -11,6 +11,7 @@ from weft.plan.relationshow import show_relation_node
 from weft.share.model.figures import cpu, plain
 from weft.share.model.load import Loads
 from weft.share.nodes import SharedPlan
+from weft.share.relations.bucketing import Spread, bucketing_of
 from weft.share.relations.classes import keys_of
 from weft.share.relations.cost import Chained, Work, chained, order_of, work_of
 from weft.share.relations.links import LEFT, RIGHT, Chain, Link, Wanted
@@ -38,6 +39,7 @@ def show_relations(plan: SharedPlan, loads: Loads) -> str:
     names = node_names(found)
     told = [(name, names[top.key], when(top.relation)) for name, top in found.tops.items()]
     lines += table(told, indent=4)
+    lines += ["", "  with --placement executors", *_buckets(plan)]
     lines += ["", *_total(found, loads)]
     return "\n".join(lines)
 
@@ -56,6 +58,7 @@ def show_relation_of(plan: SharedPlan, name: str, loads: Loads) -> str:
     for at, (chain, links) in enumerate(found.chains_as_written.items()):
         if any(name in some for some in links.values()):
             lines += _chain(f"c{at}", chain, links, loads, name)
+    lines += [f"  with --placement executors: {_place(plan, name)}"]
     if (work := _added(work_of(node, loads) for node in mine)).held:
         lines += [f"  its nodes {_work(work)}"]
     return "\n".join(lines)
@@ -167,6 +170,30 @@ def _own(names: Mapping[Key, str], node: Node, query: str) -> Iterator[str]:
 def _whose(queries: Sequence[str]) -> str:
     more = f" and {len(queries) - 4} more" if len(queries) > 4 else ""
     return ", ".join(queries[:4]) + more
+
+
+def _place(plan: SharedPlan, name: str) -> str:
+    found = bucketing_of(plan)
+    own = (f"in buckets by {_keys(spread)}" for spread in found.spreads if name in spread.queries)
+    return next(own, None) or f"in the driver, for {dict(found.stay)[name]}"
+
+
+def _buckets(plan: SharedPlan) -> list[str]:
+    """Which queries lie in buckets, by what, and why others cannot."""
+    found = bucketing_of(plan)
+    rows = [(f"buckets by {_keys(spread)}", _whose(spread.queries)) for spread in found.spreads]
+    stay: dict[str, list[str]] = {}
+    for name, why in found.stay:
+        stay.setdefault(why, []).append(name)
+    return [
+        *table(rows, indent=4),
+        *(f"    driver for {_whose(names)}: {why}" for why, names in stay.items()),
+    ]
+
+
+def _keys(spread: Spread) -> str:
+    """`k of a; id of b`: what says in which bucket a row of each stream lies."""
+    return "; ".join(f"{', '.join(keys)} of {stream}" for stream, keys in spread.by)
 
 
 def _total(found: Weave, loads: Loads) -> list[str]:

@@ -14,10 +14,13 @@ import pyarrow as pa
 
 from tests.unit.engine.relations.loom import level1
 from weft.engine.batch import INTAKE, Batch
+from weft.engine.errands import Crew
+from weft.engine.relations.evaluate import schema_of
 from weft.engine.runtime import Runtime
 from weft.log.home import Home
 from weft.optimize.pipeline import optimize_program
 from weft.plan.nodes import Program
+from weft.plan.relationtree import columns
 from weft.share.nodes import StreamPlan
 from weft.share.rowcolumns import key_layout
 from weft.testing.harness import bound
@@ -30,12 +33,12 @@ class OnHome:
 
     strict_types = True
 
-    def __init__(self, path: Path) -> None:
-        self.path = path
+    def __init__(self, path: Path, crew: Crew | None = None) -> None:
+        self.path, self.crew = path, crew
 
     def start(self, program: str) -> None:
         self._home = Home.open(self.path)
-        self.runtime = Runtime(self._home, planned(program), _no_spark)
+        self.runtime = Runtime(self._home, planned(program), _no_spark, self.crew)
         self._note_queries()
 
     def change(self, program: str) -> None:
@@ -44,9 +47,10 @@ class OnHome:
 
     def _note_queries(self) -> None:
         """Also those that are dropped later can be asked for."""
-        graph, known = self.runtime.relations.graph, self.runtime.running
+        known = self.runtime.running
         self._keys = getattr(self, "_keys", {}) | {name: query.key for name, query in known.items()}
-        schemas = {name: top.telling.schema for name, top in graph.tops.items()}
+        related = self.runtime.plan.related
+        schemas = {each.query.name: schema_of(columns(each.relation)) for each in related}
         self._schemas = getattr(self, "_schemas", {}) | schemas
 
     def ingest(self, stream: str, rows: pa.Table) -> None:
@@ -71,6 +75,7 @@ class OnHome:
                 spark_id="",
                 now=0,
                 started=0.0,
+                buckets=self.runtime.buckets,
             )
         )
 

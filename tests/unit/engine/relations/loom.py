@@ -52,13 +52,16 @@ class Loom:
     def take_in(self, stream: str, rows: pa.Table) -> None:
         made = level1(self.plan, stream, rows)
         if made is not None:
-            self.relations.fold(stream, self.batches, made)
+            self.fold(stream, made)
         self.batches += 1
         if rows.num_rows:
             greatest = max(micros(at) for at in rows.column("at").to_pylist())
             self.latest[stream] = max(self.latest.get(stream, BEGINNING), greatest)
             delay = self._stream(stream).statement.delay
             self.reach[stream] = replace(self.reach[stream], watermark=self.latest[stream] - delay)
+
+    def fold(self, stream: str, rows: pa.Table) -> None:
+        self.relations.fold(stream, self.batches, rows)
 
     def step(self) -> None:
         for name, table in self.relations.answer(self.reach, self.latest).items():
@@ -71,9 +74,10 @@ class Loom:
         }
         self.step()
 
-    def results(self) -> dict[str, pa.Table]:
-        columns = {query.name: self.empty(query.name) for query in self.program.queries}
-        return {name: pa.concat_tables([columns[name], *tables]) for name, tables in self.told.items()}
+    def results(self, names: Iterable[str] | None = None) -> dict[str, pa.Table]:
+        """What was told of these queries; None: of all."""
+        asked = list(self.told if names is None else names)
+        return {name: pa.concat_tables([self.empty(name), *self.told[name]]) for name in asked}
 
     def empty(self, name: str) -> pa.Table:
         top = self.relations.graph.tops[name]

@@ -1,0 +1,51 @@
+"""Rows of relations apart by bucket: each lies where the hash of its key says.
+
+rows of a batch    A 9:00   B 9:00   C 9:01        by k, in two buckets
+bucket 0           A 9:00            C 9:01        all that meets has the same key, so a bucket carries out
+bucket 1                    B 9:00                 the relations of its rows alone
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+import pyarrow as pa
+
+from weft.engine.buckets import Share
+from weft.kernels.arrow import whole
+from weft.kernels.hashing import hash_keys
+from weft.kernels.relations.tables import take
+
+RowsBy = Callable[[tuple[str, ...]], pa.Table]  # the rows of a batch as they lie by these expressions
+
+
+def all_rows(rows: pa.Table) -> RowsBy:
+    """The rows of a batch, where they are not parted."""
+    return lambda by: rows
+
+
+class Parted:
+    """The rows of a batch that lie in one bucket, whatever they are parted by."""
+
+    def __init__(self, rows: pa.Table, share: Share) -> None:
+        self._rows, self._share = rows, share
+        self._found: dict[tuple[str, ...], pa.Table] = {}
+
+    def __call__(self, by: tuple[str, ...]) -> pa.Table:
+        if by not in self._found:
+            self._found[by] = part(self._rows, by, self._share)
+        return self._found[by]
+
+
+def part(rows: pa.Table, by: Sequence[str], share: Share) -> pa.Table:
+    """Those of the rows that lie in a bucket; none if they are from before anyone asked for their key."""
+    if not set(by) <= set(rows.column_names):
+        return rows.slice(0, 0)
+    return take(rows, np.flatnonzero(here([whole(rows.column(name)) for name in by], rows.num_rows, share)))
+
+
+def here(keys: Sequence[pa.Array], rows: int, share: Share) -> np.ndarray:
+    """For each row: does it lie in this bucket?"""
+    found: np.ndarray = hash_keys(keys, rows) % np.uint64(share.buckets) == share.bucket
+    return found

@@ -1,0 +1,66 @@
+"""Relations in buckets, side by side: what each says of its part of the rows is what one says of all."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from random import Random
+
+import pyarrow as pa
+import pytest
+
+from tests.properties.relations import Scenario, as_case, disagreements, scenario
+from tests.unit.engine.relations.loom import Loom
+from weft.engine.buckets import Share
+from weft.engine.relations.parting import Parted
+from weft.share.relations.bucketing import bucketing_of, parted
+
+BUCKETS = 3
+
+
+class Buckets(Loom):
+    """One loom for each bucket, with the queries that have a key."""
+
+    def __init__(self, made: Scenario, bucket: int) -> None:
+        alone = Loom.of(made)
+        super().__init__(alone.program)
+        found = bucketing_of(self.plan)
+        spreads = {name: spread for spread in found.spreads for name in spread.queries}
+        related = [
+            replace(each, relation=parted(each.relation, spreads[each.query.name]))
+            for each in self.plan.related
+            if each.query.name in spreads
+        ]
+        self.named = set(spreads)
+        self.share = Share(bucket, BUCKETS)
+        self.relations.adopt(replace(self.plan, related=tuple(related)), self.program, {})
+
+    def fold(self, stream: str, rows: pa.Table) -> None:
+        self.relations.fold(stream, self.batches, Parted(rows, self.share))
+
+
+def told(made: Scenario) -> tuple[Scenario, dict[str, pa.Table]]:
+    """What all buckets say of the queries that have a key, and the scenario of these."""
+    looms = [Buckets(made, bucket) for bucket in range(BUCKETS)]
+    for loom in looms:
+        for stream, rows in made.feeds:
+            loom.feed(stream, rows)
+        loom.drain()
+    names = looms[0].named
+    results = [loom.results(names) for loom in looms]
+    return made.only(*names), {name: pa.concat_tables([each[name] for each in results]) for name in names}
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_buckets_say_together_what_the_reference_says(seed: int) -> None:
+    made = scenario(Random(5000 + seed), 8, 30, f"found by seed {5000 + seed}, in buckets")
+    keyed, results = told(made)
+    wrong = disagreements(keyed, results)
+    assert not wrong, as_case(keyed.only(*wrong)) + "\n".join(wrong.values())
+
+
+def test_rows_lie_in_one_bucket_each_and_rows_without_their_key_in_none() -> None:
+    rows = pa.table({"k": ["A", "B", None, "A", "C", "D"], "v": pa.array(range(6))})
+    parts = [Parted(rows, Share(bucket, BUCKETS))(("k",)) for bucket in range(BUCKETS)]
+    assert sorted(row for part in parts for row in part.column("v").to_pylist()) == list(range(6))
+    assert all(len({0, 3} & set(part.column("v").to_pylist())) != 1 for part in parts)
+    assert not Parted(rows, Share(0, 1))(("j",)).num_rows
