@@ -162,10 +162,10 @@ def test_rows_later_than_the_delay_count_from_the_watermark_on(tmp_path: Path) -
     rig = made(tmp_path, "pairs", "missing")
     rig.ingest("sent", rows((1, 1, 0), (2, 1, 9)))
     rig.ingest("acks", rows((1, 1, 1), (2, 1, 5), (2, 1, 9)))
-    rig.ingest("sent", rows((2, 2, 4), (2, 3, 5.5)))
+    rig.ingest("sent", rows((2, 2, 4), (2, 3, 5.5), (1, 9, 0.5)))  # the last is in no window any more
     rig.ingest("sent", rows((3, 1, 20)))
     rig.ingest("acks", rows((3, 1, 20)))
-    assert rig.runtime.tally.get("late", "pairs@1") == 2
+    assert [rig.runtime.tally.get("late", f"{query}@1") for query in ("pairs", "missing")] == [3, 3]
     for query in ("pairs", "missing"):
         assert (found := rig.verify(query)).equal, found.differences
         assert not rig.verify(query, from_source=True).equal  # the source does not tell that they were late

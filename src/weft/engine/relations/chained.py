@@ -124,8 +124,9 @@ class Side:
         times = whole(rows.column(time)).cast(pa.int64()).to_numpy()
         ends = self._ends(rows, times)
         begins = np.maximum(times, self.complete)
-        mine = (times > self.bound) & (begins < ends)
+        mine = (times > self.bound) & (ends > BEGINNING)
         self._late += int(np.count_nonzero(mine & (times < self.complete)))
+        mine &= begins < ends
         held = [whole(rows.column(name)) for name in names]
         held += [pa.array(times)]
         held += [whole(rows.column(where)).fill_null(False) for where in self.wheres]
