@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import html
 import tempfile
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
@@ -332,11 +332,17 @@ class Session:
         """All answers of a query so far, as a Spark DataFrame."""
         return self.spark.createDataFrame(self.table(name, version))
 
-    def verify(self, name: str) -> Verification:
-        """Compute the answers of a query again, from the committed input by plain Spark SQL, and compare."""
+    def verify(self, name: str, tell: Callable[[str], None] = lambda _: None) -> Verification:
+        """Compute the answers of a query again, from the committed input by plain Spark SQL, and compare.
+
+        `tell` is told from time to time how far it has come.
+        """
+        from weft.spark.running import bind_with_spark  # noqa: PLC0415  imports pyspark
         from weft.verify import verify  # noqa: PLC0415  brings in the reference
 
-        return verify(self.spark, self.home, self.program, name)
+        bound = self._bound is not None  # types that only Spark can tell are not known yet
+        program = bind_with_spark(self.spark, self._statements, self._bound) if bound else self.program
+        return verify(self.spark, self.home, program, name, tell)
 
     def _repr_html_(self) -> str:
         return f"<pre>{html.escape(str(self.explain()))}</pre>"

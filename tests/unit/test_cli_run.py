@@ -274,7 +274,7 @@ def found(equal: bool, note: str = "", *differences: str) -> SimpleNamespace:
     ],
 )
 def test_verify(program, made, outcome, code, text) -> None:
-    made.session.verify = lambda name: outcome
+    made.session.verify = lambda name, tell: outcome
     result = weft("verify", program, "highs", "--home", "x")
     assert result.exit_code == code
     assert result.stdout.startswith(text)
@@ -283,14 +283,16 @@ def test_verify(program, made, outcome, code, text) -> None:
 
 
 def test_verify_of_a_standing_filter_counts_rows_only(program, made) -> None:
-    made.session.verify = lambda name: SimpleNamespace(windows=0, rows=1, equal=True, note="", differences=[])
+    made.session.verify = lambda name, tell: SimpleNamespace(
+        windows=0, rows=1, equal=True, note="", differences=[]
+    )
     assert weft("verify", program, "highs").stdout == "highs: equal, 1 row\n"
 
 
 def test_verify_of_all_fails_with_the_gravest(program, made) -> None:
     outcomes = {"highs": found(True), "lows": found(False, "", "missing: a")}
     made.session.program = SimpleNamespace(queries=tuple(SimpleNamespace(name=name) for name in outcomes))
-    made.session.verify = outcomes.__getitem__
+    made.session.verify = lambda name, tell: outcomes[name]
     assert weft("verify", program).exit_code == 4
     assert weft("verify", program, "highs").exit_code == 0
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import click
@@ -26,7 +28,9 @@ def command(
 ) -> None:
     """Recompute answers from exactly the committed input, by plain Spark batch SQL, and compare.
 
-    Without QUERY all queries are verified. Says so when a source cannot be read again.
+    Without QUERY all queries are verified. Says so when a source cannot be read again. Queries over
+    several sources are compared as of every instant at which something changes, from the first one on
+    for which all rows are kept that matter.
 
     \b
     Exit codes: 0 equal; 3 cannot be verified; 4 a difference was found.
@@ -38,8 +42,21 @@ def command(
     raise click.exceptions.Exit(max(codes, default=0))
 
 
+def _progress(name: str) -> Callable[[str], None]:
+    """Where somebody looks on, how far it has come, always in the same line."""
+    if not sys.stderr.isatty():
+        return lambda _: None
+    return lambda text: click.echo(f"\r\x1b[K{name}: {text}", err=True, nl=False)
+
+
+def _clear() -> None:
+    if sys.stderr.isatty():
+        click.echo("\r\x1b[K", err=True, nl=False)
+
+
 def _verify(session: Session, name: str) -> int:
-    found = session.verify(name)
+    found = session.verify(name, _progress(name))
+    _clear()
     windows = f"{many(found.windows, 'window')}, " if found.windows else ""  # a standing filter has none
     counted = windows + many(found.rows, "row")
     if found.differences or (not found.equal and not found.note):

@@ -9,6 +9,6 @@ answers where only Spark is at hand.
 """
 
 from weft.reference.meaning import dead_sql, late_sql, reference_sql
-from weft.reference.relations import bag_sql, instants_sql, relation_sql
+from weft.reference.relations import bag_sql, changed_sql, instants_sql, relation_sql
 
-__all__ = ["bag_sql", "dead_sql", "instants_sql", "late_sql", "reference_sql", "relation_sql"]
+__all__ = ["bag_sql", "changed_sql", "dead_sql", "instants_sql", "late_sql", "reference_sql", "relation_sql"]

@@ -36,7 +36,7 @@ from weft.reference.ends import first_end, last_end
 from weft.reference.groups import grouped, leading
 from weft.reference.moves import begun, moves
 from weft.reference.pairs import is_looked_up, paired, whether
-from weft.reference.script import AT, BORN, ENDS, FROM, LIFE, NEVER, TO, UNTIL, Script
+from weft.reference.script import AT, BORN, ENDS, EVER, FROM, LIFE, NEVER, TO, UNTIL, Script
 from weft.times import Duration
 
 
@@ -106,8 +106,8 @@ def stayed(relation: Relation, instants: str | None, script: Script) -> tuple[st
     if not has_lives(relation) and not is_internal(relation):
         raise Bug("odd-relation", "some windows are internal and others are not, where rows have no lives")
     rows, own = births(relation, script), script.names(relation)
-    every = instants or script.stage(
-        f"SELECT DISTINCT {AT} FROM ({' UNION ALL '.join(_ends_of(rows, BORN, ENDS))}) c"
+    every = instants or script.spanned(
+        script.stage(f"SELECT DISTINCT {AT} FROM ({' UNION ALL '.join(_ends_of(rows, BORN, ENDS))}) c")
     )
     return _alive(rows, ENDS, own, every, script), every
 
@@ -131,7 +131,8 @@ def instants_of(relation: Relation, script: Script) -> str:
         return changes
     low = f"CAST({first_end(f'MIN({AT})', window)} AS BIGINT)"
     high = f"CAST({_last_slide(relation, window, script)} AS BIGINT)"
-    span = f"SELECT {low} - 1 AS low, {high} - 1 AS high FROM {changes} HAVING COUNT(*) > 0"
+    seen = f"{changes} WHERE {AT} > {EVER}"  # what was always there begins no window
+    span = f"SELECT {low} - 1 AS low, {high} - 1 AS high FROM {seen} HAVING COUNT(*) > 0"
     every = script.stage(script.engine.exploded(script.stage(span), "low", "high", window.slide, AT))
     return script.stage(f"SELECT {AT} FROM {every}")
 

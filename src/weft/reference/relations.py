@@ -3,6 +3,7 @@
     instants_sql   every instant at which anything changes
     bag_sql        what is there as of each of them: `at` and its columns
     relation_sql   what is told of it, from the differences of the bags as of neighbouring instants
+    changed_sql    these differences themselves, between two instants
 
 A stream is a table named like it, with all its columns. A table's history is one named like it that has all
 rows it ever had, each in force as of the instants of [`_weft_from`, `_weft_to`), microseconds; the latter is
@@ -13,6 +14,7 @@ in the order in which they came.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import assert_never
 
 from weft.errors import Bug
@@ -108,6 +110,36 @@ def relation_sql(
     return script.select(f"SELECT {', '.join([*time, *shown])} FROM {rows}{_final(script)}")
 
 
+def changed_sql(
+    relation: Emitted,
+    streams: Sequence[Stream],
+    *,
+    dialect: DialectName,
+    span: tuple[Instant, Instant],
+    tables: Sequence[Table] = (),
+    upto: Instant | None = None,
+    after: Mapping[str, Instant] | None = None,
+    late: str | None = None,
+) -> str:
+    """`at`, in microseconds, `weight` and the columns: of what there is more, or less, than just before.
+
+    At the instants of `span`, the second excluded; of RSTREAM all that is there. The rows that are given must
+    be all that are there at one of them, or at the last one before, but need be no others.
+    """
+    script = replace(_script(streams, tables, dialect, upto, after), span=span, late=late)
+    held, every = _held(relation.source, None, script)
+    names = script.names(relation.source)
+    within = f"WHERE {AT} >= {span[0]} AND {AT} < {span[1]}"
+    if relation.emission is Emission.RSTREAM:
+        return script.select(
+            f"SELECT {', '.join([f'{AT} AS at', '1 AS weight', *names])} FROM {held} {within}"
+        )
+    window = _window_columns(relation.source, script)
+    changed = moves(held, every, [name for name in names if name not in window], script)
+    shown = [f"{AT} AS at", f"{WEIGHT} AS weight", *(window.get(name, name) for name in names)]
+    return script.select(f"SELECT {', '.join(shown)} FROM {changed} {within}")
+
+
 def _lives_sql(source: Relation, script: Script) -> str:
     """Rows that have lives of their own are told with them."""
     instant = script.engine.instant
@@ -166,7 +198,7 @@ def _held(source: Relation, instants: str | None, script: Script) -> tuple[str, 
     """The bags that are told of, and the instants that they are bags as of."""
     if is_held_inside(source):
         return stayed(source, instants, script)
-    every = instants or instants_of(source, script)
+    every = instants or script.spanned(instants_of(source, script))
     return bag(source, every, script), every
 
 

@@ -25,6 +25,7 @@ UNTIL = "_weft_until"  # when a row leaves its window, which ends no life where 
 FROM, TO = "_weft_from", "_weft_to"  # of a table's rows: whole microseconds, TO null while it is in force
 NEVER: Instant = 2**63 - 1
 _CAME = "_weft_came"  # the order in which changes came, then how many of the same time came after
+EVER: Instant = -(2**62)  # FROM of what a table held from the beginning
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +33,8 @@ class Script:
     """What a relation is read from, and the stages written so far.
 
     `after`: rows later than this alone, and of tables that are made of changes what is in force later.
+    `span`: only instants from the first up to the second are told of. `late`: the column of streams that says
+    how far they were complete when a row came, which is there from then on.
     """
 
     engine: Dialect
@@ -39,6 +42,8 @@ class Script:
     tables: Mapping[str, Table]
     upto: Instant | None = None
     after: Mapping[str, Instant] = field(default_factory=dict)
+    span: tuple[Instant, Instant] | None = None
+    late: str | None = None
     stages: dict[str, str] = field(default_factory=dict)  # SQL -> name, so that equal stages are one
 
     def stage(self, sql: str) -> str:
@@ -83,15 +88,28 @@ class Script:
         """The rows of a stream with BORN, ENDS and UNTIL."""
         stream, engine = self.streams[leaf.stream], self.engine
         time = engine.quote(stream.statement.time_column)
+        born = engine.micros(time) if self.late is None else f"GREATEST({engine.micros(time)}, {self.late})"
         until = NEVER if leaf.range is None else f"{engine.micros(time)} + {leaf.range}"
         ends = NEVER if leaf.internal else until
         bound = self.after.get(leaf.stream)
         since = "" if bound is None else f" AND {engine.micros(time)} > {bound}"
+        since += "" if self.late is None else f" AND {born} < {until}"
         columns = [engine.quote(column.name) for column in stream.columns]
-        columns += [f"{engine.micros(time)} AS {BORN}", f"{ends} AS {ENDS}", f"{until} AS {UNTIL}"]
+        columns += [f"{born} AS {BORN}", f"{ends} AS {ENDS}", f"{until} AS {UNTIL}"]
         table = engine.quote(leaf.stream)
         source = self.stage(f"SELECT {', '.join(columns)} FROM {table} WHERE {time} IS NOT NULL{since}")
         return self._passing(source, [BORN, ENDS, UNTIL], leaf, stream.columns)
+
+    def spanned(self, instants: str) -> str:
+        """Those of the instants that are told of, and the last one before, from which what is new differs."""
+        if self.span is None:
+            return instants
+        first, last = self.span
+        before = self.stage(f"SELECT MAX({AT}) AS {AT} FROM {instants} WHERE {AT} < {first}")
+        return self.stage(
+            f"SELECT {AT} FROM {instants} WHERE {AT} >= {first} AND {AT} < {last} "
+            f"UNION ALL SELECT {AT} FROM {before} WHERE {AT} IS NOT NULL"
+        )
 
     def versions(self, leaf: Entries) -> str:
         """The rows that a table ever had, with FROM and TO."""

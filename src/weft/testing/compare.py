@@ -63,6 +63,11 @@ def difference(expected: Sequence[Row], actual: Sequence[Row], loose: Sequence[B
     return "\n".join(lines) if missing or extra or len(left) != len(right) else ""
 
 
+def alike(one: Row, other: Row) -> bool:
+    """Do two rows say the same?"""
+    return _same(one, other, ())
+
+
 def _unmatched(rows: Sequence[Row], others: Sequence[Row], loose: Sequence[Bound | None]) -> list[Row]:
     """The rows that find no partner of their own; exact ones are struck out first, by their text."""
     left = list(others)

@@ -58,7 +58,7 @@ class Side:
         late = times < self.complete
         for depth in dict.fromkeys(map(_depth, asking)):
             until = _until(depth, rows, times)
-            self._late[depth] += int(np.count_nonzero(late & (begins < until)))
+            self._late[depth] += int(np.count_nonzero(late & (until > BEGINNING)))
             ends = np.maximum(ends, until)
         held = rows.rename_columns([self._held_as(name, time) for name in rows.column_names])
         held = held.append_column(TIME, pa.array(times))

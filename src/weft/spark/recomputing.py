@@ -1,0 +1,55 @@
+"""Spark in batch as the one who computes answers again: the SQL of the reference, over rows put before it."""
+
+from __future__ import annotations
+
+from types import TracebackType
+from typing import Self
+
+import pyarrow as pa
+from pyspark.errors import PySparkException
+from pyspark.sql import SparkSession
+
+from weft.errors import RunError
+from weft.log.home import Home
+from weft.plan.nodes import Stream
+from weft.reference.meaning import DialectName
+from weft.spark.checkpoint import checkpoint_of
+from weft.spark.committed import read_committed
+from weft.spark.frames import frame
+from weft.spark.sql import quoted
+
+
+class SparkEngine:
+    """Runs SQL over tables that are there for as long as it is."""
+
+    dialect: DialectName = "spark"
+
+    def __init__(self, spark: SparkSession) -> None:
+        self._spark = spark
+        self._put: set[str] = set()
+
+    def put(self, name: str, rows: pa.Table) -> None:
+        """Make these the rows of a table."""
+        frame(self._spark, rows).createOrReplaceTempView(quoted(name))
+        self._put.add(name)
+
+    def run(self, sql: str) -> pa.Table:
+        return self._spark.sql(sql).toArrow()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        for name in self._put:
+            self._spark.catalog.dropTempView(name)
+
+
+def read_again(spark: SparkSession, home: Home, stream: Stream, last_batch: int) -> pa.Table | None:
+    """All rows of the batches of a stream; None where its source cannot be read again, or has gone."""
+    try:
+        rows = read_committed(spark, stream, checkpoint_of(home, stream.name), last_batch)
+        return None if rows is None else rows.toArrow()
+    except (PySparkException, RunError):
+        return None

@@ -1,0 +1,202 @@
+"""What was told of a relation, compared with what SQL says of all its rows, as of every instant.
+
+known     ├──────── all rows that matter are kept ────────►
+final     ───────────────────────────────────────┤ watermark
+judged    [ piece )[ piece )[ piece )[ piece     )
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from weft.engine.relations.evaluate import schema_of
+from weft.log.catalog import QueryVersion
+from weft.plan.lookups import passes_on
+from weft.plan.relationpatterns import is_internal
+from weft.plan.relations import AsOf, Emitted, Grouped
+from weft.plan.relationtree import columns, last_end, reach_back, walk
+from weft.reference import changed_sql
+from weft.reference.bags import is_held_inside
+from weft.reference.meaning import DialectName
+from weft.reference.script import EVER
+from weft.times import BEGINNING, Duration, Instant, show_instant
+from weft.verify.events import Events, told, wrong
+from weft.verify.histories import APART, LATE, Histories, Rowed
+from weft.verify.pieces import pieces
+from weft.verify.runs import Run
+from weft.verify.verification import Verification
+
+LAST: Instant = 2**62  # after all that is ever told
+
+Tell = Callable[[str], None]
+Bools = npt.NDArray[np.bool_]
+
+
+class Engine(Protocol):
+    """Whoever carries out the SQL of the reference."""
+
+    dialect: DialectName
+
+    def put(self, name: str, rows: pa.Table) -> None:
+        """Make these the rows of a table."""
+
+    def run(self, sql: str) -> pa.Table: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """What was told from one drain up to the next, or up to now: of rows after `after` in some batches."""
+
+    after: Instant
+    since: dict[str, int]  # the last batch of before, by stream
+    upto: dict[str, int]  # the last batch
+    drained: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """Which instants can be judged, and what cannot be, in words."""
+
+    span: tuple[Instant, Instant]
+    notes: tuple[str, ...]
+
+
+def verify_relation(
+    engine: Engine,
+    query: str,
+    version: QueryVersion,
+    known: Histories,
+    run: Run,
+    answers: pa.Table,
+    retain: Duration | None = None,
+    tell: Tell = lambda _: None,
+) -> Verification:
+    """Compare the answers of a query with what its relation is as of every instant that can be judged."""
+    relation = known.relation
+    windows = len(answers.column("window_end").unique()) if "window_end" in answers.column_names else 0
+    if approximate := _approximate(relation):
+        note = f"{approximate} is approximate, and no SQL says what it is"
+        return Verification(query, windows, len(answers), False, [], note)
+    judged = _judged(known, run, retain)
+    first, last = judged.span
+    notes = "; ".join(judged.notes)
+    if first >= last:
+        note = f"{notes}, and what came later is not final yet" if notes else "nothing is final yet"
+        return Verification(query, windows, len(answers), not len(answers), [], note)
+    found = told(relation, answers.cast(schema_of(columns(relation))))
+    differences = _differences(engine, known, _parts(version, run), found, judged.span, tell)
+    return Verification(query, windows, len(answers), not differences, differences, notes)
+
+
+def _differences(
+    engine: Engine,
+    known: Histories,
+    parts: Sequence[Part],
+    found: Events,
+    span: tuple[Instant, Instant],
+    tell: Tell,
+) -> list[str]:
+    relation = known.relation
+    for name, entries in known.entries.items():
+        engine.put(name, entries)
+    times = np.concatenate([np.empty(0, np.int64), *(each.times for each in known.streams)])
+    cut = pieces(times, reach_back(relation), _slide(relation), span)
+    differences: list[str] = []
+    for number, piece in enumerate(cut):
+        tell(f"{number} of {len(cut)} pieces of time compared")
+        expected = pa.concat_tables(_expected(engine, known, parts, piece), promote_options="permissive")
+        differences += wrong(relation, expected, found.during(*piece))
+    return differences
+
+
+def _expected(
+    engine: Engine, known: Histories, parts: Sequence[Part], piece: tuple[Instant, Instant]
+) -> Iterator[pa.Table]:
+    """What is new at the instants of a piece, of each part."""
+    relation, (first, last) = known.relation, piece
+    since = _needed_from(relation, first)
+    for part in parts:
+        is_last = part.drained
+        for each in known.streams:
+            mine = _of_part(each, part) & (each.times < last)
+            is_last &= not (_of_part(each, part) & (each.times >= last)).any()
+            mine &= True if since is None else each.times >= since
+            engine.put(each.stream.name, each.rows.filter(pa.array(mine)))
+        yield engine.run(
+            changed_sql(
+                relation,
+                [each.stream for each in known.streams],
+                dialect=engine.dialect,
+                span=piece,
+                tables=known.tables,
+                upto=None if is_last else last,
+                after={each.stream.name: part.after for each in known.streams if part.after > BEGINNING},
+                late=LATE,
+            )
+        )
+
+
+def _of_part(rows: Rowed, part: Part) -> Bools:
+    name = rows.stream.name.removeprefix(APART)
+    mine: Bools = (rows.batches > part.since.get(name, -1)) & (rows.batches <= part.upto.get(name, -1))
+    return mine & (rows.times > part.after)
+
+
+def _parts(version: QueryVersion, run: Run) -> list[Part]:
+    """One from each drain to the next, and one from the last up to now."""
+    bound = BEGINNING if version.bound is None else version.bound
+    after, since, found = max(bound, run.forgotten), dict[str, int](), []
+    for drain in run.drains:
+        found.append(Part(after, since, dict(drain.positions), drained=True))
+        after, since = max(after, drain.at), dict(drain.positions)
+    return found if run.is_drained else [*found, Part(after, since, dict(run.positions), drained=False)]
+
+
+def _judged(known: Histories, run: Run, retain: Duration | None) -> Judged:
+    """From when on all rows that matter are kept, up to when all is final."""
+    relation, notes = known.relation, []
+    names = [each.stream.name.removeprefix(APART) for each in known.streams]
+    last = LAST if run.is_drained else run.complete(names)
+    first = EVER
+    if not known.whole:
+        first = max(first, run.let_go(names) + _beyond(relation))
+        notes.append(f"rows that matter before {show_instant(first)} are no longer kept")
+    if run.forgotten > BEGINNING and run.forgotten + last_end(relation) >= first:
+        first = run.forgotten + last_end(relation) + 1
+        notes.append(f"what was drained before {show_instant(first)} is not known any more")
+    final = run.complete(names)
+    if retain is not None and final - retain > first:
+        first = final - retain
+        notes.append(f"answers from before {show_instant(first)} may have gone, by RETAIN")
+    return Judged((first, last), tuple(notes))
+
+
+def _beyond(relation: Emitted) -> Duration:
+    """How long after rows were let go they may still be told of: of those not held, or a slide before."""
+    some_internal = is_held_inside(relation.source) and not is_internal(relation.source)
+    told_once = passes_on(relation) or some_internal
+    return ((reach_back(relation) or 0) if told_once else 0) + (_slide(relation) or 0)
+
+
+def _needed_from(relation: Emitted, first: Instant) -> Instant | None:
+    """No row before this time is there at `first`, or at the last instant before; None: any may be."""
+    reach = reach_back(relation)
+    if reach is None:
+        return None
+    # What came out of an internal window may have done so as long before as an external one lasts.
+    return first - 2 - (_slide(relation) or 0) - reach * (2 if is_held_inside(relation.source) else 1)
+
+
+def _slide(relation: Emitted) -> Duration | None:
+    return next((node.slide for node in walk(relation) if isinstance(node, AsOf)), None)
+
+
+def _approximate(relation: Emitted) -> str:
+    calls = [call for node in walk(relation) if isinstance(node, Grouped) for call in node.aggregations]
+    return next((call.function for call in calls if call.function.startswith("approx")), "")

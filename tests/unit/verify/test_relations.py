@@ -1,0 +1,233 @@
+"""What `verify` says of relations: equal where they are, else which rows are wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from random import Random
+
+import pyarrow as pa
+import pytest
+
+from tests.unit.verify.rig import Rig, mutated
+from weft.engine import runtime
+from weft.testing.values import rows_of
+from weft.times import SECOND
+from weft.verify import pieces
+
+START = datetime(2025, 1, 1, 10, tzinfo=UTC)
+STREAMS = """
+CREATE STREAM sent (id BIGINT, n BIGINT, at TIMESTAMP) TIMESTAMP BY at DELAY 2 SECONDS MAX AHEAD OFF
+  FROM parquet OPTIONS ('path' = 'unread');
+CREATE STREAM acks (id BIGINT, n BIGINT, at TIMESTAMP) TIMESTAMP BY at DELAY 0 SECONDS MAX AHEAD OFF
+  FROM parquet OPTIONS ('path' = 'unread');
+CREATE TABLE names (id BIGINT, name STRING) FROM parquet OPTIONS ('path' = 'unread');
+CREATE VIEW answered AS SELECT s.id, s.n FROM sent [RANGE 6 SECONDS] s JOIN acks [RANGE 6 SECONDS] a
+  ON s.id = a.id;
+"""
+PAIRS = """SELECT s.id, s.n, a.n AS m
+  FROM sent [RANGE 6 SECONDS{0}] s JOIN acks [RANGE 3 SECONDS{0}] a ON s.id = a.id"""
+QUERIES = {
+    "pairs": PAIRS.format(""),
+    "kept": PAIRS.format(" INTERNAL"),
+    "slid": PAIRS.format(" SLIDE 2 SECONDS"),
+    "begun": "SELECT ISTREAM(s.id, a.n) FROM sent [RANGE 6 SECONDS SLIDE 2 SECONDS] s "
+    "JOIN acks [RANGE 3 SECONDS SLIDE 2 SECONDS] a ON s.id = a.id",
+    "ended": "SELECT DSTREAM(s.id) FROM sent [RANGE 6 SECONDS] s WHERE s.n > 1",
+    "lasting": "SELECT WSTREAM(x.id, x.n) [RANGE 4 SECONDS] FROM answered x",
+    "different": "SELECT DISTINCT id FROM sent [RANGE 5 SECONDS]",
+    "missing": "SELECT id FROM sent [RANGE 6 SECONDS] s WHERE NOT EXISTS "
+    "(SELECT 1 FROM acks [RANGE 6 SECONDS] a WHERE a.id = s.id)",
+    "changes": "SELECT id FROM sent [RANGE 4 SECONDS] EXCEPT "
+    "SELECT id FROM acks [RANGE 6 SECONDS] EMIT CHANGES",
+    "counted": "SELECT s.id, COUNT(*) AS c, SUM(s.n * 0.1D) AS total FROM sent [RANGE 6 SECONDS] s "
+    "JOIN acks [RANGE 6 SECONDS] a ON s.id = a.id GROUP BY s.id",
+    "named": "SELECT s.id, t.name FROM sent [RANGE 6 SECONDS] s LEFT JOIN names t ON s.id = t.id",
+    "renamed": "SELECT s.id, t.name FROM sent [RANGE 6 SECONDS] s JOIN names RETROACTIVE t ON s.id = t.id",
+}
+
+
+def text(*names: str) -> str:
+    return STREAMS + "".join(f"CREATE QUERY {name} AS {QUERIES[name]};\n" for name in names)
+
+
+def rows(*given: tuple[int, int, float]) -> pa.Table:
+    """Rows of `id`, `n`, and seconds since ten o'clock."""
+    times = [START + timedelta(seconds=at) for *_, at in given]
+    return pa.table(
+        {
+            "id": [one[0] for one in given],
+            "n": [one[1] for one in given],
+            "at": pa.array(times, pa.timestamp("us", "UTC")),
+        }
+    )
+
+
+def names(*given: tuple[int, str]) -> pa.Table:
+    return pa.table({"id": [one[0] for one in given], "name": [one[1] for one in given]})
+
+
+def feed(rig: Rig, batches: int = 8, first: int = 0, seed: int = 3) -> None:
+    """Rows in time, and a table that changes on the way."""
+    rng = Random(seed)
+    for number in range(first, first + batches):
+        if number == 3:
+            rig.refresh("names", names((1, "one"), (2, "zwei")))
+        for stream in ("sent", "acks"):
+            made = [
+                (rng.randrange(4), rng.randrange(3), 2 * number + rng.randrange(20) / 10) for _ in range(4)
+            ]
+            rig.ingest(stream, rows(*made))
+
+
+@pytest.fixture(params=list(QUERIES))
+def query(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+@pytest.fixture
+def rig(tmp_path: Path, query: str) -> Iterator[Rig]:
+    made = Rig(tmp_path / "home", text(query))
+    made.refresh("names", names((1, "one"), (2, "two")))
+    yield made
+    made.stop()
+
+
+def test_what_was_told_is_equal(rig: Rig, query: str) -> None:
+    feed(rig)
+    for from_source in (False, True):
+        found = rig.verify(query, from_source=from_source)
+        assert (found.equal, found.differences, found.note) == (True, [], "")
+        assert found.rows > 3
+
+
+def test_a_row_that_is_lost_or_doubled_is_named(rig: Rig, query: str) -> None:
+    feed(rig)
+    answers = rig.answers(query)
+    word = "ends" if query == "ended" else "begins"
+    for lost, doubled, sign in (([2], [], "-"), ([], [2], "+")):
+        found = rig.verify(query, mutated(answers, lost, doubled))
+        assert not found.equal
+        named = [line for line in found.differences if line.startswith(f"  {sign} ")]
+        own = rows_of(answers)[2][-1]
+        assert any(str(own).lower().replace("none", "null") in line for line in named), named
+        assert query in ("slid", "begun", "changes") or any(word in line for line in named)
+
+
+def test_a_drained_run_is_judged_to_its_end(rig: Rig, query: str) -> None:
+    feed(rig, batches=4)
+    rig.runtime.step(why="drain", drain=True)
+    assert (found := rig.verify(query)).equal, found.differences
+    last = len(rig.answers(query)) - 1
+    assert not rig.verify(query, mutated(rig.answers(query), lost=[last])).equal
+    feed(rig, batches=3, first=6)
+    assert (found := rig.verify(query)).equal, found.differences
+
+
+def test_many_pieces_say_what_one_does(rig: Rig, query: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    feed(rig)
+    monkeypatch.setattr(pieces, "MOST", 40)
+    told: list[str] = []
+    found = rig.verify(query, tell=told.append)
+    assert (found.equal, found.differences) == (True, [])
+    assert told[3].startswith("3 of ")
+    assert not rig.verify(query, mutated(rig.answers(query), lost=[3])).equal
+
+
+def made(tmp_path: Path, *queries: str) -> Rig:
+    rig = Rig(tmp_path / "home", text(*queries))
+    rig.refresh("names", names((1, "one"), (2, "two")))
+    return rig
+
+
+def test_a_changed_value_is_missing_and_too_much(tmp_path: Path) -> None:
+    rig = made(tmp_path, "pairs")
+    rig.ingest("sent", rows((1, 5, 0), (2, 6, 1)))
+    rig.ingest("acks", rows((1, 7, 1), (2, 8, 2)))
+    rig.ingest("sent", rows((3, 0, 20)))
+    rig.ingest("acks", rows((3, 0, 30)))
+    answers = rig.answers("pairs")
+    spoilt = answers.set_column(4, "m", pa.array([9, *answers.column("m").to_pylist()[1:]]))
+    assert rig.verify("pairs", spoilt).differences == [
+        "  - begins 10:00:01 1 5 7",
+        "  - ends 10:00:04 1 5 7",
+        "  + begins 10:00:01 1 5 9",
+        "  + ends 10:00:04 1 5 9",
+    ]
+    rig.stop()
+
+
+def test_rows_later_than_the_delay_count_from_the_watermark_on(tmp_path: Path) -> None:
+    rig = made(tmp_path, "pairs", "missing")
+    rig.ingest("sent", rows((1, 1, 0), (2, 1, 9)))
+    rig.ingest("acks", rows((1, 1, 1), (2, 1, 5), (2, 1, 9)))
+    rig.ingest("sent", rows((2, 2, 4), (2, 3, 5.5), (1, 9, 0.5)))  # the last is in no window any more
+    rig.ingest("sent", rows((3, 1, 20)))
+    rig.ingest("acks", rows((3, 1, 20)))
+    assert [rig.runtime.tally.get("late", f"{query}@1") for query in ("pairs", "missing")] == [3, 3]
+    for query in ("pairs", "missing"):
+        assert (found := rig.verify(query)).equal, found.differences
+        assert not rig.verify(query, from_source=True).equal  # the source does not tell that they were late
+    rig.stop()
+
+
+def test_a_query_that_was_added_later_sees_what_came_after(tmp_path: Path) -> None:
+    rig = made(tmp_path, "pairs")
+    feed(rig, batches=3)
+    rig.change(text("pairs", "missing", "slid"))
+    feed(rig, batches=5, first=4)
+    for query in ("pairs", "missing", "slid"):
+        assert rig.verify(query).rows
+        assert (found := rig.verify(query)).equal, found.differences
+    rig.stop()
+
+
+def test_what_is_no_longer_kept_is_said_and_the_rest_is_judged(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(runtime, "SNAPSHOT_EVERY", 3)
+    rig = made(tmp_path, *QUERIES)
+    feed(rig, batches=16)
+    assert rig.runtime.logs["sent"].first > 0
+    for query in QUERIES:
+        found = rig.verify(query)
+        assert not found.differences, query
+        assert found.note.startswith("rows that matter before 2025-01-01 10:00:")
+        assert found.equal == found.note.endswith("are no longer kept")
+        assert found.equal or query == "named"  # rows that only look something up are not held
+    answers = rig.answers("pairs")
+    judged = [at for at, row in enumerate(rows_of(answers)) if row[0] > START + timedelta(seconds=27)]
+    assert not rig.verify("pairs", mutated(answers, lost=judged[:1])).equal
+    assert rig.verify("pairs", mutated(answers, lost=[0])).equal
+    rig.stop()
+
+
+def test_answers_that_may_have_gone_are_not_missed(tmp_path: Path) -> None:
+    rig = made(tmp_path, "pairs")
+    feed(rig)
+    answers = rig.answers("pairs")
+    assert not rig.verify("pairs", mutated(answers, lost=[0])).equal
+    found = rig.verify("pairs", mutated(answers, lost=[0]), retain=5 * SECOND)
+    assert found.equal
+    assert "by RETAIN" in found.note
+    rig.stop()
+
+
+def test_nothing_final_is_not_verified(tmp_path: Path) -> None:
+    rig = made(tmp_path, "pairs")
+    rig.ingest("sent", rows((1, 1, 0)))
+    found = rig.verify("pairs")
+    assert (found.equal, found.rows) == (True, 0)
+    assert "nothing is final yet" in found.note
+    rig.stop()
+
+
+def test_what_is_approximate_is_not_judged(tmp_path: Path) -> None:
+    asked = QUERIES["counted"].replace("COUNT(*)", "APPROX_COUNT_DISTINCT(a.n)")
+    rig = Rig(tmp_path / "home", f"{STREAMS} CREATE QUERY about AS {asked};")
+    rig.ingest("sent", rows((1, 1, 0)))
+    found = rig.verify("about")
+    assert (found.equal, found.differences) == (False, [])
+    assert found.note == "approx_count_distinct is approximate, and no SQL says what it is"
+    rig.stop()
