@@ -14,7 +14,8 @@ from typing import Any
 import pyarrow as pa
 from hypothesis import strategies as st
 
-from tests.properties.asks import Asked, related, text
+from tests.properties.asks import Asked, text
+from tests.properties.meant import related
 from tests.properties.relationqueries import Sizes, query
 from tests.properties.relationtruth import DuckTruth
 from tests.properties.rows import EPOCH, Pace, cut
