@@ -33,10 +33,11 @@ class Looked:
 
 @dataclass(frozen=True)
 class Sub:
-    """A subquery; with `range` there is a window over what it gives."""
+    """A subquery, or the view of that name; with `range` there is a window over what it gives."""
 
     body: Body
     range: int | None = None
+    view: str | None = None
 
 
 From = Over | Looked | Sub
@@ -74,6 +75,8 @@ class Pick:
     having: str | None = None  # over c0, c1, ..., the keys and calls
     distinct: bool = False
     slide: int | None = None
+    order: tuple[str, ...] = ()  # of items c0, c1, ..., each now and then with DESC
+    limit: int | None = None
 
     @property
     def shown(self) -> tuple[str, ...]:
@@ -95,12 +98,28 @@ Body = Pick | Both
 class Asked:
     body: Body
     emission: Emission = Emission.LIVES
+    lasting: int | None = None  # the window of WSTREAM
 
 
 def text(asked: Asked) -> str:
     """The query as SQL."""
     early = " EMIT CHANGES" if asked.emission is Emission.CHANGES else ""
-    return _text(asked.body, asked.emission) + early
+    return _text(asked.body, asked) + early
+
+
+def views(body: Body) -> dict[str, Body]:
+    """The views that a query reads, those that others rest on first."""
+    if isinstance(body, Both):
+        return views(body.left) | views(body.right)
+    found: dict[str, Body] = {}
+    for source in (body.source, *(one.source for one in (*body.beside, *body.also))):
+        if isinstance(source, Sub):
+            found |= views(source.body) | ({} if source.view is None else {source.view: source.body})
+    return found
+
+
+def body_text(body: Body) -> str:
+    return _text(body)
 
 
 def slide_of(body: Body) -> int | None:
@@ -114,22 +133,30 @@ def interval(micros: int) -> str:
     return f"{micros} MICROSECONDS"
 
 
-def _text(body: Body, emission: Emission = Emission.LIVES) -> str:
+def _text(body: Body, asked: Asked | None = None) -> str:
     if isinstance(body, Both):
         word = f"{body.kind.upper()}{' ALL' if body.all else ''}"
         return f"({_text(body.left)}) {word} ({_text(body.right)})"
     items = ", ".join(f"{item} AS c{number}" for number, item in enumerate(body.shown))
-    if emission in (Emission.ISTREAM, Emission.DSTREAM):
-        items = f"{emission.upper()}({items})"
+    items = _told(f"DISTINCT {items}" if body.distinct else items, asked)
     sources = _from(body.source, 0, body.slide)
     for number, beside in enumerate(body.beside, 1):
         on = "" if beside.on is None else f" ON {beside.on}"
         word = "CROSS" if beside.on is None else beside.kind.upper()
         sources += f" {word} JOIN {_from(beside.source, number, body.slide)}{on}"
-    made = f"SELECT {'DISTINCT ' if body.distinct else ''}{items} FROM {sources}"
+    made = f"SELECT {items} FROM {sources}"
     made += _where(body)
     made += f" GROUP BY {', '.join(body.keys)}" if body.keys else ""
-    return made + (f" HAVING {_spelled(body)}" if body.having else "")
+    made += f" HAVING {_spelled(body)}" if body.having else ""
+    made += f" ORDER BY {', '.join(body.order)}" if body.order else ""
+    return made + ("" if body.limit is None else f" LIMIT {body.limit}")
+
+
+def _told(items: str, asked: Asked | None) -> str:
+    if asked is None or asked.emission in (Emission.LIVES, Emission.CHANGES):
+        return items
+    window = "" if asked.lasting is None else f" [RANGE {interval(asked.lasting)}]"
+    return f"{asked.emission.upper()}({items}){window}"
 
 
 def _where(body: Pick) -> str:
@@ -145,12 +172,11 @@ def _from(source: From, number: int, slide: int | None) -> str:
     match source:
         case Over(stream=stream, range=range_, internal=internal):
             return f"{stream} {_window(range_, slide, internal)} x{number}"
-        case Looked(table=table):
-            return f"{table} x{number}"
-        case Sub(body=body, range=None):
-            return f"({_text(body)}) x{number}"
-        case Sub(body=body, range=range_):
-            return f"({_text(body)}) {_window(range_, slide)} x{number}"
+        case Looked(table=table, retroactive=retroactive):
+            return f"{table} {'RETROACTIVE' if retroactive else 'NONRETROACTIVE'} x{number}"
+        case Sub(body=body, range=range_, view=view):
+            said = f"({_text(body)})" if view is None else view
+            return f"{said}{'' if range_ is None else ' ' + _window(range_, slide)} x{number}"
 
 
 def _window(range_: int | None, slide: int | None, internal: bool = False) -> str:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from tests.properties.asks import Asked, Body, Both, From, Looked, Over, Pick, Sub, slide_of
 from weft.lang.bodies import Emission
 from weft.lang.parse import parse_expression
-from weft.lang.statements import Expr
+from weft.lang.statements import Expr, OrderKey
 from weft.plan.aggregates import result_type
 from weft.plan.nodes import Aggregation, Named, Program
 from weft.plan.relations import (
@@ -20,6 +20,7 @@ from weft.plan.relations import (
     Grouped,
     Kept,
     Lasting,
+    Leading,
     Made,
     Merged,
     Paired,
@@ -27,17 +28,19 @@ from weft.plan.relations import (
     Rows,
     Whether,
 )
-from weft.plan.relationtree import below, columns, rewrite_up
+from weft.plan.relationtree import below, columns, onto
 from weft.plan.types import infer
 
 
 def related(asked: Asked, program: Program) -> Emitted:
     """The query as the relation that it means."""
     source = _relation(asked.body, program)
+    if asked.lasting is not None:
+        source = Lasting(source, asked.lasting)
     if slide_of(asked.body) is None:
         return Emitted(source, asked.emission)
-    range_ = longest(source)
-    return Emitted(rewrite_up(source, lambda node: _lengthened(node, range_)), Emission.RSTREAM)
+    emission = Emission.RSTREAM if asked.emission is Emission.LIVES else asked.emission
+    return Emitted(_as_long(source), emission)
 
 
 def longest(relation: Relation) -> int:
@@ -49,9 +52,23 @@ def longest(relation: Relation) -> int:
             return max((longest(each) for each in below(relation)), default=0)
 
 
-def _lengthened(node: Relation, range_: int) -> Relation:
-    """All windows of an answer are as long as the longest, so that two sides have the same."""
-    return replace(node, range=range_) if isinstance(node, AsOf) else node
+def _as_long(relation: Relation) -> Relation:
+    """All windows of an answer are as long as the longest, so that two sides have the same.
+
+    What is below a window over a result is answered by itself.
+    """
+    range_ = longest(relation)
+
+    def lengthened(node: Relation) -> Relation:
+        match node:
+            case AsOf():
+                return replace(node, range=range_)
+            case Lasting():
+                return node
+            case _:
+                return onto(node, tuple(lengthened(each) for each in below(node)))
+
+    return lengthened(relation)
 
 
 def _relation(body: Body, program: Program) -> Relation:
@@ -66,12 +83,17 @@ def _relation(body: Body, program: Program) -> Relation:
     if body.slide is not None:
         made = AsOf(made, body.slide, 0, longest(made))
     made = _shown(body, made)
-    return Distinct(made) if body.distinct else made
+    if not body.distinct:
+        return made
+    made = Distinct(made)
+    keys = tuple(_ordered(key, lambda at: f"c{at}") for key in body.order)
+    return made if body.limit is None else Leading(made, keys, body.limit)
 
 
 def _shown(body: Pick, made: Relation) -> Relation:
     window = [_named("window_start", "window_start", made), _named("window_end", "window_end", made)]
     if not (body.keys or body.calls):
+        made = _first(body, made, body.items)
         items = [_named(f"c{number}", item, made) for number, item in enumerate(body.items)]
         return Made(made, (*(window if body.slide else ()), *items))
     keys = tuple(_named(f"_k{number}", key, made) for number, key in enumerate(body.keys))
@@ -81,8 +103,22 @@ def _shown(body: Pick, made: Relation) -> Relation:
     if body.having is not None:
         having = re.sub(r"\bc(\d+)\b", lambda found: names[int(found[1])], body.having)
         made = Kept(made, _expr(having))
+    made = _first(body, made, names)
     items = [_named(f"c{number}", name, made) for number, name in enumerate(names)]
     return Made(made, (*(window if body.slide else ()), *items))
+
+
+def _first(body: Pick, made: Relation, items: Sequence[str]) -> Relation:
+    """The first rows of each window; with DISTINCT they are chosen later."""
+    if body.limit is None or body.distinct:
+        return made
+    return Leading(made, tuple(_ordered(key, items.__getitem__) for key in body.order), body.limit)
+
+
+def _ordered(key: str, spelled: Callable[[int], str]) -> OrderKey:
+    """`c1 DESC`, in terms of what item 1 is made of; as in Spark nulls are the least of all."""
+    name, *descending = key.split()
+    return OrderKey(_expr(spelled(int(name[1:]))), bool(descending), not descending)
 
 
 def _source(source: From, number: int, program: Program) -> Relation:
@@ -96,6 +132,7 @@ def _source(source: From, number: int, program: Program) -> Relation:
             return Entries(table, items, None, retroactive)
         case Sub(body=body, range=range_):
             inner = _relation(body, program)
+            inner = inner if range_ is None else _as_long(inner)
             inner = inner if range_ is None else Lasting(inner, range_)
             return Made(inner, _renamed([(one.name, one.type) for one in columns(inner)], number))
 
