@@ -2,27 +2,29 @@
 
 from __future__ import annotations
 
-import operator
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from math import inf
 from typing import Any
 
-from sqlglot import exp
-
+from tests.properties.plainbags import first, grouped, key_of, made_of, meets, merged, paired, passes, renamed
+from tests.properties.plainvalues import Row, is_true
 from tests.properties.relations import Scenario, truth
+from tests.properties.relationtables import histories as versions_of
 from tests.properties.relationtruth import DuckTruth
 from weft.lang.bodies import JoinKind, SetKind
-from weft.lang.statements import Expr
-from weft.plan.nodes import Aggregation
+from weft.plan.lookups import Lookup, lookup
 from weft.plan.relations import (
     AsOf,
     Distinct,
     Emitted,
+    Entries,
     Grouped,
     Kept,
     Lasting,
+    Leading,
     Made,
     Merged,
     Paired,
@@ -30,41 +32,53 @@ from weft.plan.relations import (
     Rows,
     Whether,
 )
-from weft.plan.relationtree import columns, walk
+from weft.plan.relationtree import walk, windows
 from weft.reference.bags import slides_of
 from weft.testing.compare import difference
 from weft.testing.values import micros
 from weft.times import show_instant
 
-Row = dict[str, Any]
-Streams = Mapping[str, Sequence[Row]]
-Life = tuple[int, float, Row]
-
 TIME = "at"  # the event time of every stream, in microseconds
-_COMPARED: dict[type[exp.Expr], Callable[[Any, Any], Any]] = {
-    exp.EQ: operator.eq,
-    exp.NEQ: operator.ne,
-    exp.GT: operator.gt,
-    exp.GTE: operator.ge,
-    exp.LT: operator.lt,
-    exp.LTE: operator.le,
-    exp.Add: operator.add,
-    exp.Sub: operator.sub,
-    exp.Mul: operator.mul,
-}
+
+
+@dataclass(frozen=True)
+class Life:
+    """A row: when it begins, until when it is in its windows, and when what comes of it is to end."""
+
+    begin: int
+    until: float
+    end: float
+    row: Row
+
+    def beside(self, other: Life) -> Life:
+        ends = min(self.until, other.until), min(self.end, other.end)
+        return Life(max(self.begin, other.begin), *ends, self.row | other.row)
+
+
+@dataclass(frozen=True)
+class History:
+    """All rows of the streams, event times in microseconds, and all that tables ever held, and when."""
+
+    streams: Mapping[str, Sequence[Row]]
+    tables: Mapping[str, Sequence[tuple[int, float, Row]]] = field(default_factory=dict)
+
+    def entries(self, leaf: Entries, at: int) -> list[Row]:
+        """What is in force as of then."""
+        some = [row for begin, end, row in self.tables[leaf.table] if begin <= at < end]
+        return [made_of(leaf.items, row) for row in some if leaf.where is None or is_true(leaf.where, row)]
 
 
 def disagreements(made: Scenario) -> dict[str, str]:
     """The queries of which the SQL of the reference says something else, each with the first difference."""
-    known, streams = truth(made), histories(made)
-    found = {name: _disagreement(relation, known, streams) for name, relation in made.relations.items()}
+    known, history = truth(made), histories(made)
+    found = {name: _disagreement(relation, known, history) for name, relation in made.relations.items()}
     return {name: text for name, text in found.items() if text}
 
 
-def _disagreement(relation: Emitted, known: DuckTruth, streams: Streams) -> str:
-    asked = None if slides_of(relation) else instants(relation, streams)
+def _disagreement(relation: Emitted, known: DuckTruth, history: History) -> str:
+    asked = None if slides_of(relation) else instants(relation, history)
     for at, bag in known.bags(relation, asked).items():
-        rows = [_key(row) for row in as_of(relation, streams, at)]
+        rows = [key_of(row) for row in told_as_of(relation, history, at)]
         said = [tuple(micros(one) if isinstance(one, datetime) else one for one in row) for row in bag]
         wrong = difference(rows, said)
         if wrong:
@@ -72,107 +86,163 @@ def _disagreement(relation: Emitted, known: DuckTruth, streams: Streams) -> str:
     return ""
 
 
-def histories(made: Scenario) -> dict[str, list[Row]]:
-    """All rows of the streams, event times in microseconds."""
+def histories(made: Scenario) -> History:
     found: dict[str, list[Row]] = {stream.name: [] for stream in made.streams.streams}
-    for stream, rows in made.feeds:
-        found[stream] += [{**row, TIME: micros(row[TIME])} for row in rows.to_pylist()]
-    return found
+    for name, rows in made.feeds:
+        if name in found:
+            found[name] += [{**row, TIME: micros(row[TIME])} for row in rows.to_pylist()]
+    tables = {
+        name: [
+            (each.begin, inf if each.end is None else each.end, row)
+            for each in versions
+            for row in each.rows.to_pylist()
+        ]
+        for name, versions in versions_of(made.read).items()
+    }
+    return History(found, tables)
 
 
-def as_of(relation: Relation, streams: Streams, at: int) -> list[Row]:
+def told_as_of(relation: Emitted, history: History, at: int) -> list[Row]:
+    """What has come out by `at` and is still there: what came out of internal windows stays."""
+    if not any(isinstance(each, Rows) and each.internal for each in windows(relation.source)):
+        return as_of(relation.source, history, at)
+    own = lives(relation.source, history)
+    if own is None:
+        return [row for begin, row in begun(relation.source, history) if begin <= at]
+    return [life.row for life in own if life.begin <= at < life.end]
+
+
+def as_of(relation: Relation, history: History, at: int) -> list[Row]:
     """The rows that are there as of `at`."""
 
     def rows(source: Relation) -> list[Row]:
-        return as_of(source, streams, at)
+        return as_of(source, history, at)
 
+    if lookup(relation) is not None:
+        return [life.row for life in lives(relation, history) or () if life.begin <= at < life.until]
     match relation:
-        case Rows(stream=stream, where=where, range=range_):
-            there = [
-                row
-                for row in streams[stream]
-                if row[TIME] <= at and (range_ is None or at < row[TIME] + range_)
-            ]
-            return [_made(relation.items, row) for row in there if where is None or is_true(where, row)]
+        case Rows():
+            return [life.row for life in lives(relation, history) or () if life.begin <= at < life.until]
+        case Entries():
+            return history.entries(relation, at)
         case Kept(source=source, predicate=predicate):
             return [row for row in rows(source) if is_true(predicate, row)]
         case Made(source=source, items=items):
-            return [_made(items, row) for row in rows(source)]
+            return [made_of(items, row) for row in rows(source)]
         case Paired(left=left, right=right):
-            return _paired(relation, rows(left), rows(right))
-        case Whether(source=source, other=other, on=on, negated=negated):
+            return paired(relation, rows(left), rows(right))
+        case Whether(source=source, other=other):
             others = rows(other)
-            return [
-                row
-                for row in rows(source)
-                if negated != any(on is None or is_true(on, row | other) for other in others)
-            ]
+            return [row for row in rows(source) if passes(relation, row, others)]
         case Distinct(source=source):
-            return list({_key(row): row for row in rows(source)}.values())
+            return list({key_of(row): row for row in rows(source)}.values())
         case Merged(left=left, right=right):
-            names = [column.name for column in columns(left)]
-            return _merged(relation, rows(left), [dict(zip(names, row.values())) for row in rows(right)])
+            return merged(relation, rows(left), renamed(relation, rows(right)))
         case AsOf(source=source, range=range_):
             return [{"window_start": at + 1 - range_, "window_end": at + 1, **row} for row in rows(source)]
         case Grouped(source=source):
-            return _grouped(relation, rows(source))
-        case Emitted(source=source):
-            return rows(source)
+            return grouped(relation, rows(source))
+        case Leading(source=source):
+            return first(relation, rows(source))
         case Lasting(source=source, range=range_):
-            return [row for begin, row in begun(source, streams) if begin <= at < _later(begin, range_)]
+            return [row for begin, row in begun(source, history) if begin <= at < _later(begin, range_)]
         case _:
             raise NotImplementedError(relation)
 
 
-def begun(relation: Relation, streams: Streams) -> list[tuple[int, Row]]:
-    """Its rows with when they begin to hold: their own lives where they have any, else as they come up."""
-    own = lives(relation, streams)
+def begun(relation: Relation, history: History) -> list[tuple[int, Row]]:
+    """Its rows with when they begin to hold: their own lives where they have any, else as they come up.
+
+    Of what is answered as of each slide, all rows of every answer.
+    """
+    own = lives(relation, history)
     if own is not None:
-        return [(begin, row) for begin, _, row in own]
+        return [(life.begin, row) for life in own for row in [life.row]]
+    window = slides_of(relation)
+    if window is not None:
+        every = _slides(window, instants(relation, history))
+        return [(at, row) for at in every for row in as_of(relation, history, at)]
     before: Counter[tuple[Any, ...]] = Counter()
     made = []
-    for at in instants(relation, streams):
-        rows = {_key(row): row for row in as_of(relation, streams, at)}
-        now = Counter(_key(row) for row in as_of(relation, streams, at))
+    for at in instants(relation, history):
+        rows = {key_of(row): row for row in as_of(relation, history, at)}
+        now = Counter(key_of(row) for row in as_of(relation, history, at))
         made += [(at, rows[key]) for key in (now - before).elements()]
         before = now
     return made
 
 
-def lives(relation: Relation, streams: Streams) -> list[Life] | None:
-    """Each row with when it begins and when it ends; None where rows have no lives of their own."""
+def _slides(window: AsOf, changes: Sequence[int]) -> list[int]:
+    """The last instants of the windows from the first change up to the first after the last."""
+    ends = [at - (at - window.offset) % window.slide + window.slide for at in changes]
+    return [end - 1 for end in range(min(ends), max(ends) + 1, window.slide)] if ends else []
+
+
+def lives(relation: Relation, history: History) -> list[Life] | None:
+    """Each row with its life; None where rows have none of their own."""
+    if (found := lookup(relation)) is not None:
+        return _looked_up(relation, found, history)
     match relation:
-        case Rows(stream=stream, items=items, range=range_):
-            rows = [row for row in streams[stream] if relation.where is None or is_true(relation.where, row)]
-            return [(row[TIME], _later(row[TIME], range_), _made(items, row)) for row in rows]
+        case Rows(stream=stream, items=items, range=range_, internal=internal):
+            some = [row for row in history.streams[stream] if _is_wanted(relation, row)]
+            made = [(row[TIME], _later(row[TIME], range_), made_of(items, row)) for row in some]
+            return [Life(begin, until, inf if internal else until, row) for begin, until, row in made]
         case Lasting(source=source, range=range_):
-            return [(begin, _later(begin, range_), row) for begin, row in begun(source, streams)]
+            ends = [(begin, _later(begin, range_), row) for begin, row in begun(source, history)]
+            return [Life(begin, end, end, row) for begin, end, row in ends]
         case Kept(source=source, predicate=predicate):
-            below = lives(source, streams)
-            return below and [life for life in below if is_true(predicate, life[2])]
+            below = lives(source, history)
+            return below and [life for life in below if is_true(predicate, life.row)]
         case Made(source=source, items=items):
-            below = lives(source, streams)
-            return below and [(begin, end, _made(items, row)) for begin, end, row in below]
+            below = lives(source, history)
+            return below and [replace(life, row=made_of(items, life.row)) for life in below]
         case Paired(kind=JoinKind.INNER, left=left, right=right):
-            ours, theirs = lives(left, streams), lives(right, streams)
+            ours, theirs = lives(left, history), lives(right, history)
             if ours is None or theirs is None:
                 return None
-            pairs = [(max(a, c), min(b, d), row | other) for a, b, row in ours for c, d, other in theirs]
-            return [life for life in pairs if life[0] < life[1] and _meets(relation, life[2])]
+            pairs = [one.beside(other) for one in ours for other in theirs]
+            return [life for life in pairs if life.begin < life.until and meets(relation, life.row)]
+        case Merged(kind=SetKind.UNION, all=True, left=left, right=right):
+            ours, theirs = lives(left, history), lives(right, history)
+            if ours is None or theirs is None:
+                return None
+            named = renamed(relation, [life.row for life in theirs])
+            return ours + [replace(life, row=row) for life, row in zip(theirs, named)]
         case _:
             return None
 
 
-def instants(relation: Relation, streams: Streams) -> list[int]:
+def _looked_up(relation: Relation, found: Lookup, history: History) -> list[Life] | None:
+    """Each row as it begins, with what the table says then."""
+    below = lives(found.rows, history)
+    if below is None:
+        return None
+    made: list[Life] = []
+    for life in below:
+        others = history.entries(found.entries, life.begin)
+        match relation:
+            case Whether():
+                made += [life] if passes(relation, life.row, others) else []
+            case Paired(left=left):
+                sides = (others, [life.row]) if left is found.entries else ([life.row], others)
+                made += [replace(life, row=row) for row in paired(relation, *sides)]
+    return made
+
+
+def instants(relation: Relation, history: History) -> list[int]:
     """All instants at which it may change."""
     found: set[int] = set()
     for node in walk(relation):
         match node:
             case Rows(stream=stream, range=range_):
-                found.update(row[TIME] for row in streams[stream])
-                found.update(row[TIME] + range_ for row in streams[stream] if range_ is not None)
+                found.update(row[TIME] for row in history.streams[stream])
+                found.update(row[TIME] + range_ for row in history.streams[stream] if range_ is not None)
+            case Entries(table=table, retroactive=True):
+                found.update(at for life in history.tables[table] for at in life[:2] if at != inf)
             case Lasting(source=source, range=range_):
-                found.update(begin + range_ for begin, _ in begun(source, streams) if range_ is not None)
+                begins = [begin for begin, _ in begun(source, history)]
+                found.update(begins)
+                found.update(begin + range_ for begin in begins if range_ is not None)
     return sorted(found)
 
 
@@ -180,106 +250,5 @@ def _later(begin: int, range_: int | None) -> float:
     return inf if range_ is None else begin + range_
 
 
-def is_true(predicate: Expr, row: Row) -> bool:
-    return value(predicate.tree, row) is True
-
-
-def value(tree: exp.Expr, row: Row) -> Any:
-    """What an expression is on a row; None is null."""
-    match tree:
-        case exp.Column():
-            return row[tree.name]
-        case exp.Literal():
-            return tree.name if tree.is_string else int(tree.name)
-        case exp.Paren() | exp.Cast():
-            return value(tree.this, row)
-        case exp.Not():
-            inner = value(tree.this, row)
-            return None if inner is None else not inner
-        case exp.Neg():
-            inner = value(tree.this, row)
-            return None if inner is None else -inner
-        case exp.Is():
-            return value(tree.this, row) is None
-        case exp.And() | exp.Or():
-            decides = isinstance(tree, exp.Or)
-            sides = [value(tree.left, row), value(tree.right, row)]
-            return decides if decides in sides else None if None in sides else not decides
-        case exp.NullSafeEQ():
-            return value(tree.left, row) == value(tree.right, row)
-        case _:
-            left, right = value(tree.left, row), value(tree.right, row)
-            return None if left is None or right is None else _COMPARED[type(tree)](left, right)
-
-
-def _made(items: Sequence[Any], row: Row) -> Row:
-    return {item.name: value(item.expr.tree, row) for item in items}
-
-
-def _key(row: Row) -> tuple[Any, ...]:
-    return tuple(row.values())
-
-
-def _paired(relation: Paired, left: list[Row], right: list[Row]) -> list[Row]:
-    made: list[Row] = []
-    met: set[int] = set()
-    for ours in left:
-        partners = [at for at, row in enumerate(right) if _meets(relation, ours | row)]
-        met.update(partners)
-        made += [ours | right[at] for at in partners]
-        if not partners and relation.kind in (JoinKind.LEFT, JoinKind.FULL):
-            made.append(ours | {column.name: None for column in columns(relation.right)})
-    if relation.kind in (JoinKind.RIGHT, JoinKind.FULL):
-        nulls = {column.name: None for column in columns(relation.left)}
-        made += [nulls | row for at, row in enumerate(right) if at not in met]
-    return made
-
-
-def _meets(relation: Paired, row: Row) -> bool:
-    return relation.on is None or is_true(relation.on, row)
-
-
-def _merged(relation: Merged, left: list[Row], right: list[Row]) -> list[Row]:
-    ours, theirs = Counter(map(_key, left)), Counter(map(_key, right))
-    if not relation.all:
-        ours, theirs = Counter(set(ours)), Counter(set(theirs))
-    match relation.kind:
-        case SetKind.UNION:
-            counts = ours + theirs if relation.all else ours | theirs
-        case SetKind.EXCEPT:
-            counts = ours - theirs
-        case SetKind.INTERSECT:
-            counts = ours & theirs
-    names = [column.name for column in columns(relation)]
-    return [dict(zip(names, key)) for key in counts.elements()]
-
-
-def _grouped(relation: Grouped, rows: list[Row]) -> list[Row]:
-    groups: dict[tuple[Any, ...], list[Row]] = {}
-    heads: dict[tuple[Any, ...], Row] = {}
-    for row in rows:
-        window = {name: row[name] for name in ("window_start", "window_end") if name in row}
-        head = window | _made(relation.keys, row)
-        heads[_key(head)] = head
-        groups.setdefault(_key(head), []).append(row)
-    return [
-        heads[key] | {call.name: _aggregated(call, group) for call in relation.aggregations}
-        for key, group in groups.items()
-    ]
-
-
-def _aggregated(call: Aggregation, rows: list[Row]) -> Any:
-    if call.function == "count_star":
-        return len(rows)
-    known = [found for row in rows if (found := value(call.args[0].tree, row)) is not None]
-    match call.function:
-        case "count":
-            return len(known)
-        case "sum":
-            return sum(known) if known else None
-        case "min":
-            return min(known, default=None)
-        case "max":
-            return max(known, default=None)
-        case _:
-            raise NotImplementedError(call.function)
+def _is_wanted(leaf: Rows, row: Row) -> bool:
+    return leaf.where is None or is_true(leaf.where, row)

@@ -1,27 +1,38 @@
 """Random programs over two or three streams, with their rows: joins, absence, DISTINCT, set operations.
 
+Where they read tables, what these become stands among the batches.
+
 Event times lie on a grid that windows are multiples of, so that rows come and go at the same instants; keys
 are few, skewed and now and then null; rows come out of order within the delay.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
+from functools import cached_property
 from random import Random
 from typing import Any
 
 import pyarrow as pa
 from hypothesis import strategies as st
 
-from tests.properties.asks import Asked, related, text
-from tests.properties.relationqueries import Sizes, query
+from tests.properties import relationtables
+from tests.properties.asks import Asked, Body, body_text, text, views
+from tests.properties.meant import related
+from tests.properties.relationqueries import query
+from tests.properties.relationqueries import views as random_views
+from tests.properties.relationsizes import Sizes
+from tests.properties.relationtables import TABLES, began, histories
 from tests.properties.relationtruth import DuckTruth
 from tests.properties.rows import EPOCH, Pace, cut
 from weft.kernels.arrow import arrow_type
+from weft.lang.bodies import Emission
 from weft.plan.nodes import Program
 from weft.plan.relations import Emitted
 from weft.plan.relationtree import streams
+from weft.testing.compare import Row
 from weft.testing.harness import Adapter, bound
 from weft.testing.lives import relation_difference
 from weft.testing.values import rows_of, show_row
@@ -33,38 +44,60 @@ _KEYS = (("A",) * 6 + ("B", None), ("A", "B", "C", None), tuple(f"k{number}" for
 
 @dataclass(frozen=True)
 class Scenario:
-    """Streams, queries and batches in the order they come; `name` says how to make it again."""
+    """Streams and tables, queries, and batches in the order they come; `name` says how to make it again.
+
+    `feeds` has rows of streams, and all rows that a table has from then on.
+    """
 
     name: str
     declarations: tuple[str, ...]
     queries: tuple[tuple[str, Asked], ...]
     feeds: tuple[tuple[str, pa.Table], ...]
 
-    @property
+    @cached_property
     def streams(self) -> Program:
         return bound("".join(f"{one};\n" for one in self.declarations))
 
-    @property
+    @cached_property
     def relations(self) -> dict[str, Emitted]:
         program = self.streams
         return {name: related(asked, program) for name, asked in self.queries}
 
     @property
+    def views(self) -> dict[str, Body]:
+        return {name: body for _, asked in self.queries for name, body in views(asked.body).items()}
+
+    @property
+    def declared(self) -> list[str]:
+        """All that queries read from."""
+        named = (f"CREATE VIEW {name} AS {body_text(body)}" for name, body in self.views.items())
+        return [f"{one};" for one in (*self.declarations, *named)]
+
+    @property
     def text(self) -> str:
         queries = (f"CREATE QUERY {name} AS\n{text(asked)};" for name, asked in self.queries)
-        return "\n".join([*(f"{one};" for one in self.declarations), *queries])
+        return "\n".join([*self.declared, *queries])
+
+    @cached_property
+    def read(self) -> tuple[tuple[str, pa.Table], ...]:
+        """The batches of streams that some query reads, and what becomes of tables."""
+        known = {stream for relation in self.relations.values() for stream in streams(relation)}
+        return tuple(feed for feed in self.feeds if feed[0] in known or feed[0] in TABLES)
 
     def only(self, *names: str) -> Scenario:
         return replace(self, queries=tuple(query for query in self.queries if query[0] in names))
 
 
-def scenarios(most_queries: int = 4, most_rows: int = 24) -> st.SearchStrategy[Scenario]:
+def scenarios(
+    most_queries: int = 4, most_rows: int = 24, sizes: Sizes | None = None
+) -> st.SearchStrategy[Scenario]:
     """Scenarios that hypothesis can draw."""
     return st.builds(
         scenario,
         st.randoms(use_true_random=False),
         st.integers(1, most_queries),
         st.integers(0, most_rows),
+        sizes=st.just(sizes),
     )
 
 
@@ -81,47 +114,79 @@ def scenario(
         "FROM parquet OPTIONS ('path' = 'rows')"
         for stream, delay in delays.items()
     )
-    asked = [(f"q{number}", query(rng, at, streams, sizes or Sizes())) for number in range(queries)]
-    return Scenario(name, declarations, tuple(asked), _feeds(rng, at, delays, rows))
+    sizes = sizes or Sizes()
+    known = random_views(rng, at, streams, sizes)
+    asked = [(f"q{number}", query(rng, at, streams, sizes, known)) for number in range(queries)]
+    keys = rng.choice(_KEYS)
+    feeds = _feeds(rng, at, delays, rows, keys)
+    if sizes.table:
+        feeds, declarations = (
+            relationtables.among(rng, feeds, keys),
+            declarations + relationtables.DECLARATIONS,
+        )
+    return Scenario(name, declarations, tuple(asked), feeds)
 
 
 def truth(made: Scenario) -> DuckTruth:
     """The whole history, to be asked."""
-    known = DuckTruth(made.streams.streams)
-    for stream, rows in made.feeds:
-        known.feed(stream, rows)
+    program = made.streams
+    known = DuckTruth(program.streams, program.tables, began(made.read))
+    for stream in program.streams:
+        if batches := [rows for name, rows in made.feeds if name == stream.name]:
+            known.feed(stream.name, pa.concat_tables(batches))
+    for table, versions in histories(made.read).items() if program.tables else ():
+        entries = [(*row, each.begin, each.end) for each in versions for row in rows_of(each.rows)]
+        known.versions(table, entries)
     return known
 
 
 def run(made: Scenario, adapter: Adapter) -> dict[str, pa.Table]:
     """All that is told of all queries, after every batch of a stream that one of them reads, and a drain."""
     adapter.start(made.text)
-    read = {stream for relation in made.relations.values() for stream in streams(relation)}
-    for stream, rows in made.feeds:
-        if stream in read:
-            adapter.ingest(stream, rows)
+    for name, rows in made.read:
+        if name in TABLES:
+            adapter.revise(name, rows)
+        else:
+            adapter.ingest(name, rows)
     adapter.drain(None)
     return {name: adapter.results(name) for name, _ in made.queries}
 
 
-def disagreements(made: Scenario, found: dict[str, pa.Table]) -> dict[str, str]:
-    """The queries of which something else is told than the reference tells, each with the difference."""
+def disagreements(made: Scenario, found: dict[str, pa.Table], lives: bool = True) -> dict[str, str]:
+    """The queries of which something else is told than the reference tells, each with the difference.
+
+    Without `lives` it need not be told how long rows live: then it counts when they begin.
+    """
     known = truth(made)
+    compared = _difference if lives else _begun_difference
     differences = {
-        name: relation_difference(relation, known.told(relation), rows_of(found[name]))
-        for name, relation in made.relations.items()
+        name: compared(known, relation, rows_of(found[name])) for name, relation in made.relations.items()
     }
     return {name: text for name, text in differences.items() if text}
+
+
+def _difference(known: DuckTruth, relation: Emitted, told: Sequence[Row]) -> str:
+    return relation_difference(relation, known.told(relation), told)
+
+
+def _begun_difference(known: DuckTruth, relation: Emitted, told: Sequence[Row]) -> str:
+    if relation.emission is not Emission.LIVES or any(row[1] is not None for row in told):
+        return _difference(known, relation, told)
+    begins = replace(relation, emission=Emission.ISTREAM)
+    return relation_difference(begins, known.told(begins), [(row[0], *row[2:]) for row in told])
 
 
 def as_case(made: Scenario) -> str:
     """The scenario as the text of a `.test` file, with what the reference tells."""
     known = truth(made)
-    lines = [f"case {made.name}", *(f"{one};" for one in made.declarations)]
+    lines = [f"case {made.name}", *made.declared]
     for name, asked in made.queries:
         lines += [f"query {name}", text(asked)]
-    for stream, rows in made.feeds:
-        lines += [f"feed {stream}", *(show_row(row) for row in rows_of(rows))]
+    for name, rows in made.feeds:
+        lines += [
+            f"{'table' if name in TABLES else 'feed'} {name}",
+            *(show_row(row) for row in rows_of(rows)),
+        ]
     lines.append("drain")
     for name, relation in made.relations.items():
         lines += [f"rows {name}", *(show_row(row) for row in known.told(relation))]
@@ -134,9 +199,11 @@ def _pace(rng: Random) -> Pace:
     return Pace(unit, start, unit * rng.choice([0, 1, 3]))
 
 
-def _feeds(rng: Random, at: Pace, delays: dict[str, int], rows: int) -> tuple[tuple[str, pa.Table], ...]:
+def _feeds(
+    rng: Random, at: Pace, delays: dict[str, int], rows: int, keys: tuple[str | None, ...]
+) -> tuple[tuple[str, pa.Table], ...]:
     """Rows in the order they arrive, cut at random; no row is later than the delay of its stream."""
-    keys, now, arriving = rng.choice(_KEYS), at.start, []
+    now, arriving = at.start, []
     busy = rng.choices(list(delays), [rng.choice([1, 1, 6]) for _ in delays], k=rows)
     for stream in busy:
         now += at.unit * rng.choices([0, 1, 2, 9], [5, 6, 3, 0.4])[0]

@@ -12,18 +12,24 @@ from tests.sql.oracles import without_zones
 from weft.kernels.arrow import arrow_type
 from weft.plan.nodes import Stream, Table
 from weft.plan.relations import Emitted, Relation
+from weft.plan.relationtree import columns
 from weft.reference import bag_sql, instants_sql, relation_sql
 from weft.reference.script import FROM, TO
-from weft.testing.values import rows_of
+from weft.testing.values import micros, rows_of
 
 Row = tuple[Any, ...]
 
 
 class DuckTruth:
-    """Histories of streams and tables, and what is true of relations over them."""
+    """Histories of streams and tables, and what is true of relations over them.
 
-    def __init__(self, streams: Sequence[Stream], tables: Sequence[Table] = ()) -> None:
-        self.streams, self.tables = streams, tables
+    What is told as of `began` was always so, and has no time.
+    """
+
+    def __init__(
+        self, streams: Sequence[Stream], tables: Sequence[Table] = (), began: int | None = None
+    ) -> None:
+        self.streams, self.tables, self.began = streams, tables, began
         self.connection = duckdb.connect(config={"threads": 1})
         self.connection.execute("SET TimeZone = 'UTC'")
         for stream in streams:
@@ -54,7 +60,12 @@ class DuckTruth:
         return bags
 
     def told(self, relation: Emitted, **bounds: Any) -> list[Row]:
-        return self._rows(relation_sql(relation, **self._told(bounds)))
+        found = self._rows(relation_sql(relation, **self._told(bounds)))
+        timed = [column.name in ("valid_from", "changed_at") for column in columns(relation)]
+        return [tuple(map(self._timed, row, timed)) for row in found]
+
+    def _timed(self, value: Any, is_time: bool) -> Any:
+        return None if is_time and micros(value) == self.began else value
 
     def _told(self, bounds: Mapping[str, Any]) -> dict[str, Any]:
         return {"streams": self.streams, "tables": self.tables, "dialect": "duckdb", **bounds}

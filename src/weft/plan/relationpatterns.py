@@ -29,7 +29,7 @@ from weft.plan.relations import (
     Rows,
     Whether,
 )
-from weft.plan.relationtree import below
+from weft.plan.relationtree import below, windows
 from weft.times import Duration
 
 
@@ -71,7 +71,7 @@ def relation_pattern(relation: Relation) -> Pattern:
         case Leading(source=source):
             return relation_pattern(source)
         case Emitted(source=source):
-            return Pattern.MONOTONIC if is_internal(source) else relation_pattern(source)
+            return Pattern.MONOTONIC if stays(source) else relation_pattern(source)
         case _:
             assert_never(relation)
 
@@ -90,7 +90,7 @@ def lasts(relation: Relation) -> Duration | None:
 
 
 def is_internal(relation: Relation) -> bool:
-    """Do all its windows only bound what is held, so that what came out stays?
+    """Is none of its windows one that lets go of what came out? One without end does not.
 
     A window over a result is one of its own, whatever is below it.
     """
@@ -102,6 +102,21 @@ def is_internal(relation: Relation) -> bool:
         case _:
             sources = [each for each in below(relation) if not isinstance(each, Entries)]
             return bool(sources) and all(is_internal(each) for each in sources)
+
+
+def stays(relation: Relation) -> bool:
+    """Does all that came out of it stay, because its windows only bound what is held?"""
+    return is_inside(relation) and all(is_internal(each) for each in windows(relation))
+
+
+def is_outlived(relation: Relation) -> bool:
+    """Do some of its windows only bound what is held, while others let go of what came out?"""
+    return is_inside(relation) and not stays(relation)
+
+
+def is_inside(relation: Relation) -> bool:
+    """Is any of its windows INTERNAL?"""
+    return any(isinstance(each, Rows) and each.internal for each in windows(relation))
 
 
 def has_lives(relation: Relation) -> bool:

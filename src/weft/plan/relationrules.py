@@ -8,19 +8,21 @@ from __future__ import annotations
 
 from weft.errors import Place, QueryError
 from weft.lang.bodies import JoinKind, SetKind, Span
-from weft.plan.relationpatterns import Pattern, is_internal, relation_pattern
+from weft.plan.lookups import lookup
+from weft.plan.relationpatterns import Pattern, has_lives, is_internal, is_outlived, relation_pattern
 from weft.plan.relations import (
     AsOf,
     Distinct,
     Entries,
     Grouped,
+    Lasting,
     Merged,
     Paired,
     Relation,
     Rows,
     Whether,
 )
-from weft.plan.relationtree import walk
+from weft.plan.relationtree import walk, windows
 
 
 def check_join(kind: JoinKind, left: Relation, right: Relation, place: Place | None) -> None:
@@ -79,23 +81,35 @@ def check_internal(relation: Relation) -> None:
             "internal-window", f"INTERNAL does not go with {wrong[0]}", at=wrong[1] or internal.place,
             because="rows that came out would stay after they have become wrong", help="remove INTERNAL",
         )  # fmt: skip
-    external = next((node for node in walk(relation) if _is_external(node)), None)
-    if internal is not None and isinstance(external, Rows):
+    if is_outlived(relation):
+        _check_outlived(relation)
+
+
+def _check_outlived(relation: Relation) -> None:
+    """Raise where some windows are INTERNAL and others are not, and no row says when it ends."""
+    external = next(each for each in windows(relation) if not is_internal(each))
+    if isinstance(external, Lasting):
+        raise QueryError(
+            "internal-window", "a window over a subquery does not go with INTERNAL ones beside it",
+            at=external.place, because="when it lets go of a row is told by no time of a stream",
+            help="remove INTERNAL, or put all of it into the subquery",
+        )  # fmt: skip
+    if not has_lives(relation):
         raise QueryError(
             "internal-window", "this window is not INTERNAL, but another of the query is", at=external.place,
-            because="what came out of one of them would stay, and of the other it would not",
-            help="write INTERNAL in all windows, or in none",
+            because="of what is aggregated, one would let go and the other would not",
+            help="write INTERNAL in all windows, or in none, or add SLIDE",
         )  # fmt: skip
-
-
-def _is_external(node: Relation) -> bool:
-    return isinstance(node, Rows) and node.range is not None and not node.internal
 
 
 def depends_on_others(relation: Relation) -> tuple[str, Place | None] | None:
     """What makes rows of it depend on other rows, aggregates apart, and where that stands."""
     for node in walk(relation):
         match node:
+            case Paired() | Whether() if lookup(node) is not None:
+                pass  # what a row found in a table goes with it
+            case Entries(retroactive=True, place=place):
+                return "a RETROACTIVE table", place
             case Distinct(place=place):
                 return "DISTINCT", place
             case Merged(kind=kind, all=all_, place=place) if kind is not SetKind.UNION or not all_:

@@ -172,6 +172,14 @@ class Leading:
 
 
 @dataclass(frozen=True, slots=True)
+class Ending:
+    """The column of a relation that has the time of a row in an external window, and how long this is."""
+
+    name: str
+    range: Duration
+
+
+@dataclass(frozen=True, slots=True)
 class Emitted:
     """What is told of the relation, and so the columns of time that the answers begin with.
 
@@ -179,11 +187,15 @@ class Emitted:
     ISTREAM      valid_from              DSTREAM   valid_to         at most one answer for each change
     RSTREAM      nothing                 what is below has window_start and window_end already
     CHANGES      change ('+' or '-'), changed_at
+
+    Where some windows are internal and others are not, `ends` says when a row ends: the first of them; these
+    columns are not told.
     """
 
     source: Relation
     emission: Emission
     place: Place | None = field(default=None, compare=False, repr=False)
+    ends: tuple[Ending, ...] = ()
 
 
 Relation = (

@@ -101,10 +101,31 @@ def columns(relation: Relation) -> tuple[Column, ...]:
             made += (*(Column(call.name, call.type) for call in aggregations),)
             return (WINDOW if isinstance(relation.source, AsOf) else ()) + made
         case Emitted(source=source, emission=emission):
-            below_ = columns(source)
+            below_ = told_columns(relation)
             return below_ if is_windowed(source) else _TOLD[emission] + below_
         case _:
             assert_never(relation)
+
+
+def told_columns(relation: Emitted) -> tuple[Column, ...]:
+    """The columns of the source that are told."""
+    hidden = {ending.name for ending in relation.ends}
+    return tuple(one for one in columns(relation.source) if one.name not in hidden)
+
+
+def windows(relation: Relation) -> Iterator[Rows | Lasting]:
+    """The windows that say how long what is told of it lives.
+
+    Those below a window over a result, or below what is answered as of each slide, have no say in it.
+    """
+    match relation:
+        case Rows() | Lasting():
+            yield relation
+        case AsOf():
+            return
+        case _:
+            for each in below(relation):
+                yield from windows(each)
 
 
 def is_windowed(relation: Relation) -> bool:
@@ -149,5 +170,15 @@ def reach_back(relation: Relation) -> Duration | None:
     match relation:
         case Rows(range=range_) | Lasting(range=range_):
             return None if range_ is None else longest + range_
+        case Emitted(source=source):
+            return longest + _outlives(source)
         case _:
             return longest
+
+
+def _outlives(relation: Relation) -> Duration:
+    """How long what is told may be there after a row that it is made of has left its internal window."""
+    leaves = [each for each in windows(relation) if isinstance(each, Rows)]
+    if not any(each.internal for each in leaves):
+        return 0
+    return max((each.range or 0 for each in leaves if not each.internal), default=0)

@@ -22,7 +22,7 @@ from weft.lang.bodies import Emission
 from weft.plan.nodes import Stream, Table
 from weft.plan.relationpatterns import Pattern, has_lives, relation_pattern
 from weft.plan.relations import AsOf, Emitted, Grouped, Made, Relation
-from weft.plan.relationtree import WINDOW, below
+from weft.plan.relationtree import WINDOW, below, is_windowed
 from weft.reference.bags import (
     bag,
     births,
@@ -106,6 +106,7 @@ def relation_sql(
     own = [name for name in script.names(relation.source) if name not in window]
     changed = moves(held, every, own, script)
     time, rows = _told(relation, changed, own, script)
+    time = [] if is_windowed(relation.source) else time  # the window says it
     shown = [window.get(name, name) for name in script.names(relation.source)]
     return script.select(f"SELECT {', '.join([*time, *shown])} FROM {rows}{_final(script)}")
 

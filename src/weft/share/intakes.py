@@ -20,6 +20,7 @@ from weft.plan.scope import column, names_in
 from weft.share.guards import guarded
 from weft.share.nodes import Guard, Intake, Woven
 from weft.share.parts import Parts, disjunction
+from weft.share.relations.outliving import outliving
 
 CONDITION = "? "  # begins the names of the columns that tell for which rows a condition holds
 
@@ -54,7 +55,8 @@ def woven(query: Query, streams: Iterable[Stream]) -> tuple[Woven, dict[str, Gua
         items = tuple(replace(item, expr=key) for item, key in zip(node.items, found.keys, strict=True))
         return replace(node, items=items, where=found.where)
 
-    relation = rewrite_up(query.plan.relation, safe)
+    times = {stream.name: stream.statement.time_column for stream in streams}
+    relation = outliving(rewrite_up(query.plan.relation, safe), times)
     return Woven(query, relation), {stream: _guard(query.name, each) for stream, each in fails.items()}
 
 

@@ -18,12 +18,8 @@ from weft.testing.compare import difference
 from weft.testing.harness import bound
 from weft.testing.values import rows_of
 
-# Tables come with their versions in tests of their own. Windows of which some are internal are refused.
-LEFT_OUT = ("V22 one window is internal",)
-EXAMPLES = [
-    each
-    for each in (*golab.EXAMPLES, *joins.EXAMPLES)
-    if not each.versions and each.after is None and each.name not in LEFT_OUT
+EXAMPLES = [  # tables come with their versions in tests of their own
+    each for each in (*golab.EXAMPLES, *joins.EXAMPLES) if not each.versions and each.after is None
 ]
 
 

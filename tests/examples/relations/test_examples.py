@@ -8,7 +8,7 @@ import pytest
 
 from tests.examples.relations import golab, joins
 from tests.examples.relations.example import Example, Row, declared, instant, table, when
-from tests.properties.asks import related
+from tests.properties.meant import related
 from tests.properties.relationtruth import DuckTruth
 from weft.lang.bodies import Emission
 from weft.lang.statements import CreateTable

@@ -18,7 +18,7 @@ from weft.kernels.arrow import TIME
 from weft.kernels.relations.changes import consolidate, ordered
 from weft.kernels.relations.tables import Changes, columns_of
 from weft.plan.relations import Emitted
-from weft.plan.relationtree import columns, reach_back
+from weft.plan.relationtree import columns, reach_back, told_columns
 from weft.times import BEGINNING, Instant
 
 _TIME, _WEIGHT = "_weft_time", "_weft_weight"  # columns of what is saved, behind those of the rows
@@ -30,7 +30,7 @@ class Correcting:
     def __init__(self, relation: Emitted) -> None:
         self.rows_of = relation.source
         self._schema = schema_of(columns(relation))
-        self._rows = schema_of(columns(relation.source))
+        self._rows = schema_of(told_columns(relation))
         self._usual = reach_back(relation)
         self._told = Calendar(self._rows, self._usual)
 

@@ -14,9 +14,9 @@ from weft.kernels.arrow import TIME, whole
 from weft.kernels.relations.changes import consolidate
 from weft.kernels.relations.tables import NEVER, Changes, Lives
 from weft.lang.bodies import Emission
-from weft.plan.relationpatterns import is_internal
+from weft.plan.relationpatterns import stays
 from weft.plan.relations import AsOf, Emitted
-from weft.plan.relationtree import WINDOW, columns, is_windowed, reach_back, walk
+from weft.plan.relationtree import WINDOW, columns, is_windowed, reach_back, told_columns, walk
 from weft.times import BEGINNING, Instant
 
 
@@ -28,9 +28,9 @@ class Telling:
         self.relation, self.after, self.columns = relation, after, columns(relation)
         self._windowed = is_windowed(relation.source)
         self._slide = next((node.slide for node in walk(relation) if isinstance(node, AsOf)), None)
-        self._internal = is_internal(relation.source)
+        self._stays = stays(relation.source)
         self.schema = schema_of(self.columns)
-        self._below = schema_of(columns(relation.source))
+        self._below = schema_of(told_columns(relation))
         apart = self._windowed and relation.emission is not Emission.RSTREAM
         told = self._without_window(self._below) if apart else self._below
         self._later = Calendar(told, reach_back(relation))
@@ -45,7 +45,7 @@ class Telling:
 
     def changes(self, rows: Told, upto: Instant) -> Changes:
         """What changes before `upto`, and was not told before."""
-        return self._due(rows, upto)
+        return self._due(self._outlived(rows), upto)
 
     def is_like(self, other: Telling) -> bool:
         return self.relation == other.relation and self.after == other.after
@@ -62,6 +62,7 @@ class Telling:
         return pa.array(times.to_numpy() > self.after + self._windowed)
 
     def _answers(self, rows: Told, upto: Instant) -> pa.Table:
+        rows = self._outlived(rows)
         match self.relation.emission:
             case Emission.RSTREAM:
                 return rows.table if isinstance(rows, Lives) else self._begun(rows, upto).table
@@ -73,8 +74,18 @@ class Telling:
                 return self._changed(rows, upto, 1)
 
     def _lives(self, rows: Lives) -> pa.Table:
-        ends = pa.nulls(len(rows), TIME) if self._internal else _times(rows.ends, rows.ends == NEVER)
+        ends = _times(rows.ends, rows.ends == NEVER)
         return self._table([_times(rows.begins, rows.begins == BEGINNING), ends], rows.table)
+
+    def _outlived(self, rows: Told) -> Told:
+        """Rows that stay when an internal window lets go of what they are made of, with ends of their own."""
+        if not isinstance(rows, Lives) or not (self._stays or self.relation.ends):
+            return rows
+        ends = np.full(len(rows), NEVER)
+        for ending in self.relation.ends:
+            times = whole(rows.table.column(ending.name)).cast(pa.int64())
+            ends = np.minimum(ends, times.fill_null(NEVER - ending.range).to_numpy() + ending.range)
+        return Lives(rows.table.select(self._below.names), rows.begins, ends)
 
     def _changed(self, rows: Told, upto: Instant, sign: int) -> pa.Table:
         """The rows that begin to hold, or end, once nothing can change that."""
@@ -96,7 +107,8 @@ class Telling:
             assert self._slide is not None
             rows = Lives(self._without(rows.table), rows.begins, rows.begins + self._slide)
         self._later.put(as_changes(rows))
-        return consolidate(self._later.take(upto))
+        due = consolidate(self._later.take(upto))
+        return due.filter(due.weights > 0) if self._stays else due
 
     def _window(self, mine: Changes) -> pa.Table:
         asof = next(node for node in walk(self.relation) if isinstance(node, AsOf))

@@ -38,20 +38,21 @@ def _outer(node: Paired) -> Relation:
     found: Relation = Paired(JoinKind.INNER, left, right, node.on)
     if node.kind in (JoinKind.LEFT, JoinKind.FULL):
         alone = Whether(left, right, node.on, negated=True)
-        items = (*_same(columns(left)), *_nulls(columns(right)))
+        items = (*same(columns(left)), *nulls(columns(right)))
         found = Merged(SetKind.UNION, True, found, Made(alone, items))
     if node.kind in (JoinKind.RIGHT, JoinKind.FULL):
         alone = Whether(right, left, node.on, negated=True)
-        items = (*_nulls(columns(left)), *_same(columns(right)))
+        items = (*nulls(columns(left)), *same(columns(right)))
         found = Merged(SetKind.UNION, True, found, Made(alone, items))
     return found
 
 
-def _same(of: tuple[Column, ...]) -> tuple[Named, ...]:
+def same(of: tuple[Column, ...]) -> tuple[Named, ...]:
+    """The columns as they are."""
     return tuple(Named(each.name, expr(column(each.name)), each.type) for each in of)
 
 
-def _nulls(of: tuple[Column, ...]) -> tuple[Named, ...]:
+def nulls(of: tuple[Column, ...]) -> tuple[Named, ...]:
     """A null of the type of each column."""
     return tuple(Named(each.name, expr(_null(each.type)), each.type) for each in of)
 

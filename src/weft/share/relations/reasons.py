@@ -115,6 +115,8 @@ def valid_to(top: Emitted) -> str | None:
             return "null: windows only bound what is held"
         case Emission.LIVES | Emission.WSTREAM if any(isinstance(n, Distinct) for n in walk(top.source)):
             return "when the row that it was told for leaves; while an equal row is there it is told anew"
+        case Emission.LIVES | Emission.WSTREAM if top.ends:
+            return "when the first of the rows that it is made of leaves a window that is not internal"
         case Emission.LIVES | Emission.WSTREAM:
             return "when the first of the rows that it is made of leaves its window"
         case Emission.DSTREAM:

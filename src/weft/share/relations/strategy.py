@@ -14,8 +14,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from enum import Enum
 
-from weft.plan.relationpatterns import has_lives
-from weft.plan.relations import Grouped, Lasting, Relation
+from weft.plan.lookups import lookup
+from weft.plan.relationpatterns import has_lives, is_inside
+from weft.plan.relations import Emitted, Grouped, Lasting, Paired, Relation, Whether
 from weft.plan.relationtree import is_windowed, walk
 from weft.share.relations.means import Means, is_strict, means
 
@@ -53,7 +54,10 @@ class Strategy(Enum):
 
 
 def going_by_lives(relations: Iterable[Relation]) -> frozenset[Relation]:
-    """All that lies below something which asks when each single row began: no strategy changes that."""
+    """All that lies below something which asks when each single row began: no strategy changes that.
+
+    Where windows are internal, an equal row that goes does not make up for one that comes.
+    """
     return frozenset(below for relation in relations for below in _asked_for_lives(relation))
 
 
@@ -62,6 +66,10 @@ def _asked_for_lives(relation: Relation) -> Iterator[Relation]:
         match node:
             case Lasting(source=source) if has_lives(source):
                 yield from walk(source)
+            case Emitted(source=source) if has_lives(source) and is_inside(source):
+                yield from walk(source)
+            case Paired() | Whether() if (found := lookup(node)) is not None:
+                yield from walk(found.rows)
             case Grouped(source=source, aggregations=calls) if any(
                 _by_begin(call.function) for call in calls
             ):

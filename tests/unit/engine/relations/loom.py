@@ -9,6 +9,9 @@ import pyarrow as pa
 from sqlglot import exp
 
 from tests.properties.relations import Scenario
+from tests.properties.relationtables import TABLES
+from weft.engine.relations.editions import Version
+from weft.engine.relations.evaluate import schema_of
 from weft.engine.relations.state import Relations
 from weft.engine.windows import Reach
 from weft.kernels.arrow import whole
@@ -39,6 +42,9 @@ class Loom:
         self.latest: dict[str, Instant] = {}
         self.reach: dict[str, Reach] = {stream.name: Reach() for stream in program.streams}
         self.told: dict[str, list[pa.Table]] = {query.name: [] for query in program.queries}
+        self._versions = 0
+        for table in program.tables:
+            self.revise(table.name, schema_of(table.columns).empty_table())
 
     @classmethod
     def of(cls, made: Scenario, strategy: Strategy = Strategy.PATTERNS) -> Loom:
@@ -48,6 +54,12 @@ class Loom:
         """One batch, and what it tells."""
         self.take_in(stream, rows)
         self.step()
+
+    def revise(self, table: str, rows: pa.Table) -> None:
+        """All rows of a table from now on: those that come after all that have come see them."""
+        since = max(self.latest.values(), default=BEGINNING)
+        self.relations.revise(table, Version(self._versions, since, rows, rows.num_rows))
+        self._versions += 1
 
     def take_in(self, stream: str, rows: pa.Table) -> None:
         made = level1(self.plan, stream, rows)
@@ -94,8 +106,11 @@ def fed(
 ) -> Loom:
     """A program that was told of all its rows, batch by batch, and that there are no more."""
     loom = Loom.of(made, strategy)
-    for stream, rows in made.feeds if feeds is None else feeds:
-        loom.feed(stream, rows)
+    for name, rows in made.read if feeds is None else feeds:
+        if name in TABLES:
+            loom.revise(name, rows)
+        else:
+            loom.feed(name, rows)
     loom.drain()
     return loom
 
@@ -127,7 +142,8 @@ def _plain(tree: exp.Expr) -> exp.Expr:
     def visit(node: exp.Expr) -> exp.Expr:
         if isinstance(node, exp.Anonymous) and node.name.upper() in operators:
             left, right = node.expressions
-            return operators[node.name.upper()](this=left, expression=right)
+            made = operators[node.name.upper()]
+            return made(this=left.transform(visit), expression=right.transform(visit))
         return node
 
     return tree.transform(visit)

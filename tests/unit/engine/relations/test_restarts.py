@@ -183,5 +183,23 @@ def test_late_rows_count_from_the_watermark_on_whether_stopped_or_not(tmp_path: 
     ]
 
 
+def test_what_outlives_its_internal_window_is_there_after_a_restart(tmp_path: Path, every: int) -> None:
+    pairs = "FROM a [RANGE 20 SECONDS] x JOIN b [RANGE 3 SECONDS INTERNAL] y ON x.k = y.k"
+    text = (
+        f"{STREAMS}CREATE QUERY pairs AS SELECT x.v, y.v AS w {pairs};\n"
+        f"CREATE QUERY ended AS SELECT DSTREAM(x.v, y.v AS w) {pairs};\n"
+        f"CREATE QUERY early AS SELECT x.v, y.v AS w {pairs} EMIT CHANGES;\n"
+    )
+    feeds: list[tuple[str, pa.Table] | None] = [
+        ("b", rows(("A", 1, 8))),
+        ("a", rows(("A", 2, 10))),
+        *((stream, rows(("Z", 0, at))) for at in range(12, 36, 2) for stream in "ab"),
+        None,
+    ]
+    found = agree(tmp_path, text, feeds)
+    (ended,) = [row for row in found["ended"] if row[1:] == (2, 1)]
+    assert _seconds(ended[0]) == 30
+
+
 def _seconds(at: datetime) -> float:
     return at.timestamp()

@@ -2,24 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
 from random import Random
 
 import pytest
 
-from tests.properties.relations import as_case, disagreements, scenario, truth
-from tests.properties.relationtruth import DuckTruth
+from tests.properties.relations import as_case, disagreements, scenario
+from tests.properties.relationsizes import EVERYTHING
 from tests.unit.engine.relations.loom import fed
 from weft.engine.relations.changing import PairingChanges
 from weft.engine.relations.deduplicating import DeduplicatingAll
 from weft.engine.relations.pairing import PairingLives
-from weft.lang.bodies import Emission
-from weft.plan.relations import Emitted
 from weft.share.relations.strategy import Strategy
-from weft.testing.compare import Row
-from weft.testing.lives import relation_difference
-from weft.testing.values import rows_of
 
 SEEDS = range(8)
 
@@ -35,9 +28,16 @@ def test_direct(seed: int) -> None:
 def test_negative(seed: int) -> None:
     """It does not know how long rows live, so where others tell that, it is compared when they begin."""
     made = scenario(Random(seed), 4, 30, f"found by seed {seed}, negative")
-    found, known = fed(made, strategy=Strategy.NEGATIVE).results(), truth(made)
-    wrong = {name: _difference(known, each, rows_of(found[name])) for name, each in made.relations.items()}
-    wrong = {name: text for name, text in wrong.items() if text}
+    wrong = disagreements(made, fed(made, strategy=Strategy.NEGATIVE).results(), lives=False)
+    assert not wrong, as_case(made.only(*wrong)) + "\n".join(wrong.values())
+
+
+@pytest.mark.parametrize("strategy", Strategy)
+@pytest.mark.parametrize("seed", SEEDS[:4])
+def test_all_that_can_be_asked(seed: int, strategy: Strategy) -> None:
+    made = scenario(Random(7000 + seed), 6, 20, f"found by seed {7000 + seed}, {strategy}", EVERYTHING)
+    told = fed(made, strategy=strategy).results()
+    wrong = disagreements(made, told, lives=strategy is not Strategy.NEGATIVE)
     assert not wrong, as_case(made.only(*wrong)) + "\n".join(wrong.values())
 
 
@@ -54,10 +54,3 @@ def test_each_has_operators_of_its_own() -> None:
     assert DeduplicatingAll in used[Strategy.DIRECT] - used[Strategy.PATTERNS] - used[Strategy.NEGATIVE]
     assert PairingLives in used[Strategy.DIRECT]
     assert PairingChanges in used[Strategy.NEGATIVE]
-
-
-def _difference(known: DuckTruth, relation: Emitted, told: Sequence[Row]) -> str:
-    if relation.emission is not Emission.LIVES or any(row[1] is not None for row in told):
-        return relation_difference(relation, known.told(relation), told)
-    begins = replace(relation, emission=Emission.ISTREAM)
-    return relation_difference(begins, known.told(begins), [(row[0], *row[2:]) for row in told])
