@@ -21,6 +21,8 @@ STREAMS = "".join(
 )
 WIDE = "SELECT x.k, x.v, y.v AS w FROM a [RANGE 10 SECONDS] x JOIN b [RANGE 10 SECONDS] y ON x.k = y.k"
 
+SHORT = WIDE.replace("10 SECONDS", "1 SECOND") + " WHERE y.v > 4"
+
 
 @pytest.fixture(params=[1, 50])
 def adapter(
@@ -158,6 +160,23 @@ def test_a_query_that_began_blind_vouches_for_what_it_has_seen(adapter: OnHome) 
         adapter.change(program(wide=WIDE, longer=longer, late=longer.replace("x.k, ", "")))
         assert adapter.runtime.running["late"].whole is whole
         adapter.change(program(wide=WIDE, longer=longer))
+
+
+@pytest.mark.parametrize("short", [{}, {"short": SHORT}], ids=["no", "short"])
+def test_a_chain_that_has_not_the_rows_is_filled(adapter: OnHome, short: dict[str, str]) -> None:
+    """Others read them, and hold them in their own way."""
+    both = "SELECT k, v FROM a [RANGE 10 SECONDS] EXCEPT ALL SELECT k, v FROM b [RANGE 10 SECONDS]"
+    adapter.start(program(both=both, **short))
+    adapter.ingest("a", rows(("A", 1, 3), ("B", 2, 8), ("A", 3, 12)))
+    adapter.ingest("b", rows(("A", 4, 4), ("B", 5, 12)))
+    adapter.change(program(both=both, late=WIDE, **short))
+    assert adapter.runtime.running["late"].whole
+    adapter.ingest("b", rows(("A", 6, 12.5), ("B", 7, 17)))
+    assert told(adapter, "late", 2) == [
+        (12.5, 13.0, "A", 1, 6), (12.5, 22.0, "A", 3, 6), (17.0, 18.0, "B", 2, 7)
+    ]  # fmt: skip
+    for name in short:
+        assert told(adapter, name, 2) == [(12.5, 13.0, "A", 3, 6)]
 
 
 def test_equal_nodes_are_one_when_the_later_query_is_whole(adapter: OnHome) -> None:
