@@ -17,7 +17,7 @@ from weft.engine.relations.deriving import Deriving
 from weft.engine.relations.editions import Tables, Version
 from weft.engine.relations.evaluate import Finisher
 from weft.engine.relations.graph import Graph
-from weft.engine.relations.whole import is_whole, looks_back_to, types_of
+from weft.engine.relations.whole import Vouching, looks_back_to, types_of
 from weft.engine.windows import Reach
 from weft.lang.bodies import Emission
 from weft.plan.nodes import Program, Stream
@@ -210,9 +210,9 @@ class Relations:
         self._graph.advance(complete)
         self._early.advance(ahead)
 
-    def holds(self, asked: Woven, reach: Mapping[str, Reach]) -> bool:
-        """Could a query begin now as if it had always been there?"""
-        return is_whole(asked.relation, self._related, self._all_bounds(), reach, self._declared)
+    def vouching(self, reach: Mapping[str, Reach]) -> Vouching:
+        """Who says which queries could begin now as if they had always been there."""
+        return Vouching(self._related, self._all_bounds(), reach, self._declared)
 
     def aside(self, names: Collection[str]) -> Relations:
         """Another one of queries that were just added, to be filled with the rows that the log holds."""

@@ -45,26 +45,37 @@ class Vouched:
         )
 
 
-def is_whole(
-    asked: Relation,
-    running: Iterable[Woven],
-    bounds: Mapping[str, Instant],
-    reach: Mapping[str, Reach],
-    declared: Mapping[str, Stream],
-) -> bool:
-    """Does the log hold all rows that matter to this relation from now on?"""
-    since = looks_back_to(asked, reach)
-    known: dict[str, Vouched] = {}
-    for each in running:
-        if _vouches_from(each, bounds, reach) <= since:
-            for leaf in _leaves(each.relation):
-                vouched = known.setdefault(leaf.stream, Vouched())
-                vouched.wheres.add(leaf.where)
-                vouched.columns |= {*asks(leaf), declared[leaf.stream].statement.time_column}
-    return _can_begin_whole(asked) and all(
-        leaf.stream in known and known[leaf.stream].has(leaf, types_of(declared[leaf.stream]))
-        for leaf in _leaves(asked)
-    )
+class Vouching:
+    """What the queries that run vouch for, when the streams have come so far."""
+
+    def __init__(
+        self,
+        running: Iterable[Woven],
+        bounds: Mapping[str, Instant],
+        reach: Mapping[str, Reach],
+        declared: Mapping[str, Stream],
+    ) -> None:
+        self._reach, self._declared = reach, declared
+        self._read = [(_vouches_from(each, bounds, reach), _leaves(each.relation)) for each in running]
+
+    def is_whole(self, asked: Relation) -> bool:
+        """Does the log hold all rows that matter to this relation from now on?"""
+        if not _can_begin_whole(asked):
+            return False
+        known = self._known(looks_back_to(asked, self._reach))
+        return all(
+            leaf.stream in known and known[leaf.stream].has(leaf, types_of(self._declared[leaf.stream]))
+            for leaf in _leaves(asked)
+        )
+
+    def _known(self, since: Instant) -> dict[str, Vouched]:
+        """What of each stream is there from some time on."""
+        known: dict[str, Vouched] = {}
+        for leaf in (leaf for at, some in self._read if at <= since for leaf in some):
+            vouched = known.setdefault(leaf.stream, Vouched())
+            vouched.wheres.add(leaf.where)
+            vouched.columns |= {*asks(leaf), self._declared[leaf.stream].statement.time_column}
+        return known
 
 
 def types_of(stream: Stream) -> dict[str, str]:
