@@ -49,25 +49,26 @@ def test_one_join_more_holds_and_finds_hardly_more(tmp_path: Path, monkeypatch: 
     counted, rng = Counted(monkeypatch), Random(1)
     queries = [JOIN.format(number, 2 + number % 7, f"x.v >= {number % 5}") for number in range(20)]
     more = JOIN.format(20, 6, "x.v < 4") + JOIN.format(21, 12, "x.v >= 9")
-    adapters = [OnHome(tmp_path / name) for name in ("twenty", "more")]
-    held, found = [0, 0], [0, 0]
+    adapters = [OnHome(tmp_path / name) for name in ("twenty", "later", "always")]
+    held, found = [0, 0, 0], [0, 0, 0]
     for adapter in adapters:
-        adapter.start(STREAMS + "".join(queries))
+        adapter.start(STREAMS + "".join(queries) + (more if adapter is adapters[2] else ""))
     for now in range(40):
         batches = {stream: batch(now, [rng.randrange(10) for _ in range(6)]) for stream in "ab"}
         for at, adapter in enumerate(adapters):
-            if at and now == 20:
+            if at == 1 and now == 20:
                 adapter.change(STREAMS + "".join(queries) + more)
             before = counted.pairs
             for stream, rows in batches.items():
                 adapter.ingest(stream, rows)
             (chain,) = adapter.runtime.relations.graph.chains
-            if now >= 30:
+            if now > 32:
                 held[at], found[at] = held[at] + chain.rows, found[at] + counted.pairs - before
     assert adapters[1].results("j20").num_rows > 100
     assert adapters[1].results("j21").num_rows > 100
     assert held[0] < held[1] < 1.4 * held[0]  # rows of `b` for twelve seconds instead of eight
     assert found[0] < found[1] < 1.4 * found[0]
+    assert (held[1], found[1]) == (held[2], found[2])
     for adapter in adapters:
         adapter.stop()
 
