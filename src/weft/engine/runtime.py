@@ -22,7 +22,7 @@ from weft.engine.batch import Batch
 from weft.engine.bucketed import Bucketed, Place
 from weft.engine.buckets import is_cells, spread
 from weft.engine.census import Census
-from weft.engine.epochs import FAILED, PicksBy, Texts, change, left_out, unchanged
+from weft.engine.epochs import FAILED, PicksBy, Texts, Whole, change, left_out, unchanged
 from weft.engine.errands import Crew
 from weft.engine.fresh import Fresh
 from weft.engine.held import Held, first_bound
@@ -170,7 +170,7 @@ class Runtime:
             self.texts,
             lambda query: self._bound(program, query, there, picked),
             picked,
-            lambda query: self._is_whole(plan, query),
+            self._whole(plan),
         )
         if changed:
             self.catalog.change(
@@ -204,16 +204,14 @@ class Runtime:
         (plan,) = build(replace(program, queries=(query,), tables=()), picked).streams
         return first_bound(plan, there[name], self.states[name].reach, latest)
 
-    def _is_whole(self, plan: SharedPlan, query: Query) -> bool:
-        """Can a query over several sources that is added now begin as if it had always been there?
+    def _whole(self, plan: SharedPlan) -> Whole:
+        """Which queries over several sources, if added now, begin as if they had always been there.
 
-        In buckets it cannot: what is held there is not filled from the log while others go on.
+        Beside buckets none does: what these hold is not filled from the log while they go on.
         """
-        if self.crew is not None:
-            return False
-        reach = {name: state.reach for name, state in self.states.items()}
-        asked = next((each for each in plan.related if each.query.name == query.name), None)
-        return asked is not None and self.relations.holds(asked, reach)
+        asked = {} if self.crew else {each.query.name: each.relation for each in plan.related}
+        vouching = self.relations.vouching({name: state.reach for name, state in self.states.items()})
+        return lambda query: query.name in asked and vouching.is_whole(asked[query.name])
 
     def _next_batches(self) -> dict[str, int]:
         return {name: log.next for name, log in self.logs.items()}

@@ -87,7 +87,6 @@ class Spreading:
     plan: SharedPlan
     program: Program
     bounds: Mapping[str, Instant]
-    whole: frozenset[str] = frozenset()  # queries of which only what they tell begins at their bounds
 
     def streams(self) -> set[str]:
         return {name for each in self.plan.related for name in streams(each.relation)}
@@ -125,7 +124,7 @@ def relate(errand: Relating, plan: Spreading, bucket: int, cache: Cache) -> Rela
     held = Held(errand.version, _rebuilt(errand, plan, logs)) if cached is None else cached
     relations = held.relations
     if held.version != errand.version:
-        relations.adopt(plan.plan, plan.program, plan.bounds, plan.whole)
+        relations.adopt(plan.plan, plan.program, plan.bounds)
         held.version = errand.version
     answers = {} if errand.now == errand.before else logs.step(relations, errand.before, errand.now)
     for stream, first in errand.first.items():
@@ -181,7 +180,7 @@ class _Logs:
 def _rebuilt(errand: Relating, plan: Spreading, logs: _Logs) -> Relations:
     """The relations as the errand begins, from the last snapshot and the log."""
     relations = Relations(without_spark)
-    relations.adopt(plan.plan, plan.program, plan.bounds, plan.whole)
+    relations.adopt(plan.plan, plan.program, plan.bounds)
     at = Moment()
     if errand.base is not None:
         snapshot = Snapshots(logs.home).open(errand.base)

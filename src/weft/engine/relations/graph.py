@@ -113,9 +113,9 @@ class Graph:
         self._tap()
         for name, told in woven.tops.items():
             node, top = self._nodes[told.key], tops.get(name)
-            telling = Telling(told.relation, tells_after.get(name, BEGINNING))
-            if top is None or top.node is not node or not top.telling.is_like(telling):
-                top = Top(name, node, telling)
+            after = tells_after.get(name, BEGINNING)
+            if top is None or top.node is not node or not top.telling.is_of(told.relation, after):
+                top = Top(name, node, Telling(told.relation, after))
             top.below = list(_under(node))
             self.tops[name] = top
 

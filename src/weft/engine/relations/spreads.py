@@ -61,16 +61,21 @@ class Spreads:
     def adopt(
         self, plan: SharedPlan, program: Program, bounds: Mapping[str, Instant], whole: frozenset[str]
     ) -> SharedPlan:
-        """Go on with those queries of the plan that have a key; gives the plan of the others."""
+        """Go on with those queries of the plan that have a key; gives the plan of the others.
+
+        The `whole` ones are among these: what they need of old rows is made where all rows are.
+        """
         if self._place is None:
             return plan
         declared = {stream.name: stream for stream in program.streams}
-        self._known = settled(plan.related, bounds, self._known, declared)
-        mine = [(each, self._known[each.query.name][1]) for each in plan.related]
+        apart = [each for each in plan.related if each.query.name not in whole]
+        self._known = settled(apart, bounds, self._known, declared)
+        stays = (None, None)
+        mine = [(each, self._known.get(each.query.name, stays)[1]) for each in plan.related]
         there = tuple(_parted(each, spread) for each, spread in mine if spread is not None)
         floors = {each.query.name: bounds[each.query.name] for each in there if each.query.name in bounds}
         if (there, floors) != (self._plan.plan.related, self._plan.bounds):
-            self._plan = Spreading(SharedPlan((), related=there), Program(program.streams, ()), floors, whole)
+            self._plan = Spreading(SharedPlan((), related=there), Program(program.streams, ()), floors)
             self._version += 1
         return replace(plan, related=tuple(each for each, spread in mine if spread is None))
 

@@ -13,17 +13,19 @@ import pyarrow as pa
 
 from weft.engine.relations.arrivals import Arrivals, Standing
 from weft.engine.relations.correcting import Correcting
+from weft.engine.relations.deriving import Deriving
 from weft.engine.relations.editions import Tables, Version
 from weft.engine.relations.evaluate import Finisher
 from weft.engine.relations.flows import Flows
 from weft.engine.relations.graph import Graph
 from weft.engine.relations.parting import RowsBy, all_rows
-from weft.engine.relations.whole import is_whole, looks_back_to, needed_from
+from weft.engine.relations.whole import Vouching, looks_back_to, needed_from, types_of
 from weft.engine.windows import Reach
 from weft.lang.bodies import Emission
 from weft.plan.nodes import Program, Stream, Table
 from weft.plan.relations import Emitted, Relation
 from weft.plan.relationtree import last_end, streams, tables
+from weft.share.intakes import leaves
 from weft.share.nodes import SharedPlan, Woven
 from weft.share.relations.strategy import Strategy
 from weft.times import BEGINNING, Duration, Instant
@@ -45,6 +47,7 @@ class Relations:
         self._declared: dict[str, Stream] = {}
         self._bounds: dict[str, Instant] = {}
         self._tells_after: dict[str, Instant] = {}
+        self._deriving: dict[str, Deriving] = {}  # what queries ask that begin whole
         self._drained: dict[str, Instant] = {}  # streams of which all has been told up to some time
         self._standing: dict[str, Standing] = {}  # how far streams were in the last step
         self.arrivals = Arrivals()
@@ -81,6 +84,12 @@ class Relations:
             flow.restore(known.save(), known.complete)
 
     def _adopt(self) -> None:
+        whole = [each for each in self._related if each.query.name in self._tells_after]
+        self._deriving = {
+            name: Deriving(leaves(whole, name), types_of(stream))
+            for name, stream in self._declared.items()
+            if any(leaves(whole, name))
+        }
         bounds = self._all_bounds()
         self._graph.adopt(self._related, self._declared, bounds, self._tells_after)
         early = [each for each in self._related if _tells_early(each)]
@@ -116,9 +125,10 @@ class Relations:
         self._feed(stream, rows)
 
     def _feed(self, stream: str, rows: pa.Table | RowsBy) -> None:
-        found = all_rows(rows) if isinstance(rows, pa.Table) else rows
-        self._graph.feed(stream, found)
-        self._early.feed(stream, found)
+        if isinstance(rows, pa.Table):
+            rows = all_rows(self._deriving[stream].filled(rows) if stream in self._deriving else rows)
+        self._graph.feed(stream, rows)
+        self._early.feed(stream, rows)
 
     def revise(self, table: str, version: Version) -> None:
         """Take in the next version of a table."""
@@ -230,9 +240,9 @@ class Relations:
         self._graph.advance(complete)
         self._early.advance(ahead)
 
-    def holds(self, asked: Woven, reach: Mapping[str, Reach]) -> bool:
-        """Could a query begin now as if it had always been there?"""
-        return is_whole(asked.relation, self._related, self._all_bounds(), reach)
+    def vouching(self, reach: Mapping[str, Reach]) -> Vouching:
+        """Who says which queries could begin now as if they had always been there."""
+        return Vouching(self._related, self._all_bounds(), reach, self._declared)
 
     def aside(self, names: Collection[str]) -> Relations:
         """Another one of queries that were just added, to be filled with the rows that the log holds."""

@@ -47,8 +47,8 @@ class Telling:
         """What changes before `upto`, and was not told before."""
         return self._due(self._outlived(rows), upto)
 
-    def is_like(self, other: Telling) -> bool:
-        return self.relation == other.relation and self.after == other.after
+    def is_of(self, relation: Emitted, after: Instant) -> bool:
+        return self.relation == relation and self.after == after
 
     def answers(self, rows: Told, upto: Instant) -> pa.Table:
         """The answers that are new, complete before `upto`."""

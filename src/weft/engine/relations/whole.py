@@ -6,41 +6,84 @@
     a new one                    [ . . . . )         its windows are full, as if it had always been there
 
 Each query that runs vouches for the rows that it reads: under its condition, with its columns, and as far
-back as its windows. Rows under another condition were perhaps not taken in, and of those that were nobody
-knows whether they meet the new one.
+back as its windows. A condition that says more picks from them, and is made of their columns, as are others.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 
+from weft.engine.relations.deriving import Types, asks, can_be_made
 from weft.engine.windows import Reach
 from weft.lang.bodies import Emission
 from weft.lang.statements import Expr
 from weft.plan.lookups import passes_on
+from weft.plan.nodes import Stream
 from weft.plan.relations import Emitted, Relation, Rows
 from weft.plan.relationtree import reach_back, rows_read, streams, tables, walk
 from weft.share.nodes import Woven
+from weft.share.parts import conjuncts
 from weft.share.relations.lowering import lowered
 from weft.share.relations.means import Means, means
 from weft.times import BEGINNING, Instant
 
-Read = tuple[str, Expr | None]  # a stream, and which of its rows
+
+@dataclass(slots=True)
+class Vouched:
+    """What the log holds of a stream: rows under these conditions, None for all, and columns of them."""
+
+    wheres: set[Expr | None] = field(default_factory=set)
+    columns: set[str] = field(default_factory=set)
+
+    def has(self, leaf: Rows, types: Types) -> bool:
+        """Can the rows that a leaf reads be had from it?"""
+        mine = _parts(leaf.where)
+        return any(_parts(where) <= mine for where in self.wheres) and all(
+            name in self.columns or can_be_made(source, self.columns, types)
+            for name, source in asks(leaf).items()
+        )
 
 
-def is_whole(
-    asked: Relation, running: Iterable[Woven], bounds: Mapping[str, Instant], reach: Mapping[str, Reach]
-) -> bool:
-    """Does the log hold all rows that matter to this relation from now on?"""
-    since = looks_back_to(asked, reach)
-    known: dict[Read, set[str]] = {}
-    for each in running:
-        if _vouches_from(each, bounds, reach) <= since:
-            for read, items in _reads(each.relation):
-                known.setdefault(read, set()).update(items)
-    return _can_begin_whole(asked) and all(
-        read in known and items <= known[read] for read, items in _reads(asked)
-    )
+class Vouching:
+    """What the queries that run vouch for, when the streams have come so far."""
+
+    def __init__(
+        self,
+        running: Iterable[Woven],
+        bounds: Mapping[str, Instant],
+        reach: Mapping[str, Reach],
+        declared: Mapping[str, Stream],
+    ) -> None:
+        self._reach, self._declared = reach, declared
+        self._read = [(_vouches_from(each, bounds, reach), _leaves(each.relation)) for each in running]
+
+    def is_whole(self, asked: Relation) -> bool:
+        """Does the log hold all rows that matter to this relation from now on?"""
+        if not _can_begin_whole(asked):
+            return False
+        known = self._known(looks_back_to(asked, self._reach))
+        return all(
+            leaf.stream in known and known[leaf.stream].has(leaf, types_of(self._declared[leaf.stream]))
+            for leaf in _leaves(asked)
+        )
+
+    def _known(self, since: Instant) -> dict[str, Vouched]:
+        """What of each stream is there from some time on."""
+        known: dict[str, Vouched] = {}
+        for leaf in (leaf for at, some in self._read if at <= since for leaf in some):
+            vouched = known.setdefault(leaf.stream, Vouched())
+            vouched.wheres.add(leaf.where)
+            vouched.columns |= {*asks(leaf), self._declared[leaf.stream].statement.time_column}
+        return known
+
+
+def types_of(stream: Stream) -> dict[str, str]:
+    return {column.name: column.type for column in stream.columns if column.type}
+
+
+def _parts(where: Expr | None) -> set[Expr]:
+    return set() if where is None else set(conjuncts(where))
 
 
 def _vouches_from(each: Woven, bounds: Mapping[str, Instant], reach: Mapping[str, Reach]) -> Instant:
@@ -62,10 +105,8 @@ def _can_begin_whole(relation: Relation) -> bool:
     return not tables(relation) and all(means(node) is not Means.LONGEST for node in below)
 
 
-def _reads(relation: Relation) -> Iterable[tuple[Read, set[str]]]:
-    for node in walk(relation):
-        if isinstance(node, Rows):
-            yield (node.stream, node.where), {item.expr.sql for item in node.items}
+def _leaves(relation: Relation) -> list[Rows]:
+    return [node for node in walk(relation) if isinstance(node, Rows)]
 
 
 def looks_back_to(relation: Relation, reach: Mapping[str, Reach]) -> Instant:

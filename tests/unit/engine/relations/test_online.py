@@ -11,7 +11,11 @@ import pytest
 from tests.properties.relationchanges import come_and_go, in_small_batches, joins, vouched
 from tests.properties.relations import as_case, scenario
 from tests.unit.engine.relations.homes import OnHome
+from tests.unit.engine.relations.test_held import QUERIES, STREAMS, batch, program
 from weft.engine import runtime
+from weft.kernels.combine import Ints
+from weft.kernels.relations.lots import Found
+from weft.kernels.relations.store import Keys, RowStore
 
 
 @pytest.fixture
@@ -19,6 +23,89 @@ def adapter(tmp_path: Path) -> Iterator[OnHome]:
     made = OnHome(tmp_path / "home")
     yield made
     made.stop()
+
+
+JOIN = (
+    "CREATE QUERY j{0} AS SELECT x.v, y.v AS w "
+    "FROM a [RANGE {1} SECONDS] x JOIN b [RANGE {1} SECONDS] y ON x.k = y.k WHERE {2};\n"
+)
+
+
+class Counted:
+    """Pairs that are found in stores, whoever asks."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.pairs, plain = 0, RowStore.pairs
+
+        def counted(store: RowStore, keys: Keys, begins: Ints, ends: Ints) -> Found:
+            found = plain(store, keys, begins, ends)
+            self.pairs += len(found)
+            return found
+
+        monkeypatch.setattr(RowStore, "pairs", counted)
+
+
+def test_one_join_more_holds_and_finds_hardly_more(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    counted, rng = Counted(monkeypatch), Random(1)
+    queries = [JOIN.format(number, 2 + number % 7, f"x.v >= {number % 5}") for number in range(20)]
+    more = JOIN.format(20, 6, "x.v < 4") + JOIN.format(21, 12, "x.v >= 9")
+    adapters = [OnHome(tmp_path / name) for name in ("twenty", "later", "always")]
+    held, found = [0, 0, 0], [0, 0, 0]
+    for adapter in adapters:
+        adapter.start(STREAMS + "".join(queries) + (more if adapter is adapters[2] else ""))
+    for now in range(40):
+        batches = {stream: batch(now, [rng.randrange(10) for _ in range(6)]) for stream in "ab"}
+        for at, adapter in enumerate(adapters):
+            if at == 1 and now == 20:
+                adapter.change(STREAMS + "".join(queries) + more)
+            before = counted.pairs
+            for stream, rows in batches.items():
+                adapter.ingest(stream, rows)
+            (chain,) = adapter.runtime.relations.graph.chains
+            if now > 32:
+                held[at], found[at] = held[at] + chain.rows, found[at] + counted.pairs - before
+    assert adapters[1].results("j20").num_rows > 100
+    assert adapters[1].results("j21").num_rows > 100
+    assert held[0] < held[1] < 1.4 * held[0]  # rows of `b` for twelve seconds instead of eight
+    assert found[0] < found[1] < 1.4 * found[0]
+    assert (held[1], found[1]) == (held[2], found[2])
+    for adapter in adapters:
+        adapter.stop()
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_chain_holds_what_is_wanted_of_it_after_any_changes(seed: int, adapter: OnHome) -> None:
+    rng, history = Random(seed), {"a": [], "b": []}
+    running, since = ["short"], {"short": -1}
+    adapter.start(program("short"))
+    most = 0
+    for now in range(80):
+        if rng.random() < 0.2:
+            name = rng.choice(["some", "long"])
+            if name in running:
+                running.remove(name)
+            else:
+                running.append(name)
+            adapter.change(program(*running))
+            whole = {query.name for query in adapter.runtime.running.values() if query.whole}
+            since |= {name: -1 if name in whole else now - 1}
+        for stream, rows in history.items():
+            values = [rng.randrange(10) for _ in range(rng.randrange(1, 4))]
+            adapter.ingest(stream, batch(now, values))
+            rows += [(now, v) for v in values]
+        (chain,) = adapter.runtime.relations.graph.chains
+        wanted = {
+            name: {
+                (stream, at)
+                for stream, rows in history.items()
+                for at, (time, v) in enumerate(rows)
+                if since[name] < time > now - QUERIES[name][0] and (stream == "b" or v >= QUERIES[name][1])
+            }
+            for name in running
+        }
+        assert chain.rows == len(set().union(*wanted.values()))
+        most = max(most, len(running))
+    assert most == 3
 
 
 @pytest.mark.parametrize("seed", range(10))
