@@ -6,6 +6,7 @@ order within the delay; many changes have the same key and time, and of those th
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from random import Random
 
@@ -15,9 +16,11 @@ from tests.properties.relations import scenario
 from tests.properties.relationtruth import DuckTruth
 from weft.plan.nodes import Program, Related
 from weft.plan.relations import Emitted
+from weft.plan.relationtree import streams
 from weft.testing.harness import bound
 from weft.testing.lives import relation_difference
 from weft.testing.values import micros, rows_of
+from weft.times import Instant
 
 SEEN = (
     "SELECT x.k, x.v, p.w FROM a {window} x JOIN t p ON x.k = p.k",
@@ -112,17 +115,23 @@ def truth(made: Flowing) -> DuckTruth:
     return known
 
 
-def disagreements(made: Flowing, found: dict[str, pa.Table]) -> dict[str, str]:
-    """The queries of which something else is told than the reference tells, each with the difference."""
+def disagreements(
+    made: Flowing, found: dict[str, pa.Table], bounds: Mapping[str, Instant] | None = None
+) -> dict[str, str]:
+    """The queries of which something else is told than the reference tells, each with the difference.
+
+    `bounds`: some queries see only what came after some time.
+    """
     known = truth(made)
     differences = {}
     for query in made.program.queries:
         assert isinstance(query.plan, Related)
         relation = query.plan.relation
         assert isinstance(relation, Emitted)
-        differences[query.name] = relation_difference(
-            relation, known.told(relation), rows_of(found[query.name])
-        )
+        bound_ = (bounds or {}).get(query.name)
+        after = None if bound_ is None else dict.fromkeys(streams(relation), bound_)
+        told = known.told(relation, after=after)
+        differences[query.name] = relation_difference(relation, told, rows_of(found[query.name]))
     return {name: text for name, text in differences.items() if text}
 
 

@@ -7,6 +7,7 @@ the table's stream, so rows wait for it; in what they find then nothing changes 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
@@ -32,10 +33,21 @@ _ENDED, _FEW = 8, 256  # entries are laid out anew when one in 8 has ended, if t
 
 
 class Current:
-    """A table as one leaf has it: of the entries that it wants the columns that it wants, after `bound`."""
+    """A table as one leaf has it: of the entries that it wants the columns that it wants, after `bound`.
 
-    def __init__(self, leaf: Entries, bound: Instant, declared: Sequence[Column], finisher: Finisher) -> None:
-        self.table, self._bound = leaf.table, bound
+    `resumed`: what is in force when it begins was told before, by a drain or before a restart.
+    """
+
+    def __init__(
+        self,
+        leaf: Entries,
+        bound: Instant,
+        declared: Sequence[Column],
+        finisher: Finisher,
+        *,
+        resumed: bool = False,
+    ) -> None:
+        self.table, self._bound, self._resumed = leaf.table, bound, resumed
         self.schema = schema_of(columns(leaf))
         self._items = Evaluator(leaf.items, declared, finisher)
         self._where = None if leaf.where is None else Condition(leaf.where, declared, finisher)
@@ -49,10 +61,18 @@ class Current:
         self.complete, self.late = flow.complete, self.late + late
         if self._begun:
             self._put(turn)
-        elif flow.complete > self._bound:
-            self._begun, known = True, flow.known()
-            some = known.new.ends > self._bound
-            self._put(Turn(known.new.filter(some), known.numbers[some], known.old, known.ended))
+        elif flow.settled > self._bound:
+            self._begun = True
+            self._put(self._known(flow))
+
+    def _known(self, flow: Flow) -> Turn:
+        """What was in force after `bound`, and is; told before, it lies behind what is told from now on."""
+        known = flow.known()
+        some = known.new.ends > self._bound
+        new = known.new.filter(some)
+        if self._resumed:
+            new = replace(new, begins=np.minimum(new.begins, max(flow.complete - 1, BEGINNING)))
+        return Turn(new, known.numbers[some], known.old, known.ended)
 
     def _put(self, turn: Turn) -> None:
         (new, mine, failed), (old, ended, _) = self._wanted(turn.new), self._wanted(turn.old)

@@ -44,6 +44,7 @@ class Flow:
         self._pending: list[Posted] = []
         self._past = Lives.empty(self.schema)
         self.complete, self._late = BEGINNING, 0
+        self.settled = BEGINNING  # all before it is in force: what is drained is, though more may come
 
     def __len__(self) -> int:
         """How many rows it holds."""
@@ -76,7 +77,7 @@ class Flow:
         posted = Posted.concat([Posted.empty(self.schema), *self._pending])
         due = posted.begins < upto
         self._pending = [] if due.all() else [posted.take(np.flatnonzero(~due))]
-        self.complete = upto
+        self.complete, self.settled = upto, max(self.settled, upto)
         turn = self._latest.settle(posted.take(np.flatnonzero(due)), upto)
         ended = turn.new.filter(turn.numbers < 0)
         if len(ended) + len(turn.old):
@@ -127,8 +128,8 @@ class Flow:
             named | {"time": every.times, "begin": every.begins, "gone": every.gone, "kind": kinds}
         )
 
-    def restore(self, saved: pa.Table, complete: Instant) -> None:
-        """Go on from what was saved when the stream was complete before this time."""
+    def restore(self, saved: pa.Table, complete: Instant, settled: Instant) -> None:
+        """Go on from what was saved: the stream was complete, and the table settled, before these times."""
         self._begin()
         *rows, times, begins, gone, kinds = columns_of(saved)
         table = pa.table(rows, names=self.schema.names).cast(self.schema)
@@ -140,7 +141,7 @@ class Flow:
         self._latest.settle(of(_IN_FORCE))
         past = of(_PAST)
         self._past, self._pending = Lives(past.table, past.begins, past.times), [of(_PENDING)]
-        self.complete = complete
+        self.complete, self.settled = complete, settled
 
 
 class Flows:
@@ -183,11 +184,11 @@ class Flows:
 
     def save(self) -> dict[str, pa.Table]:
         """All tables, and what they are, as tables of a snapshot."""
-        found = [(name, _described(flow.table), flow.complete) for name, flow in self._flows.items()]
-        columns = list(zip(*found, strict=True)) or [()] * 3
-        types = (pa.string(), pa.string(), pa.int64())
+        found = [(name, _described(f.table), f.complete, f.settled) for name, f in self._flows.items()]
+        columns = list(zip(*found, strict=True)) or [()] * 4
+        types = (pa.string(), pa.string(), pa.int64(), pa.int64())
         arrays = [pa.array(values, type_) for values, type_ in zip(columns, types, strict=True)]
-        about = pa.table(arrays, names=["name", "made_of", "complete"])
+        about = pa.table(arrays, names=["name", "made_of", "complete", "settled"])
         kept = {f"{self._saved_as} {name}": flow.save() for name, flow in self._flows.items()}
         return {self._saved_as: about} | kept
 
@@ -199,7 +200,7 @@ class Flows:
             if known["name"] in self._flows and table is not None:
                 flow = self._flows[known["name"]]
                 flow.check(known["made_of"], flow.table)
-                flow.restore(table, known["complete"])
+                flow.restore(table, known["complete"], known["settled"])
 
 
 def _described(table: Table) -> str:

@@ -83,6 +83,7 @@ class Graph:
     ) -> None:
         self._finisher, self._tables, self._strategy = finisher, tables, strategy
         self._flows = Flows() if flows is None else flows
+        self._is_new = True  # nothing was told yet: what tables hold is not new because this is
         self._nodes: dict[Key, Node] = {}
         self._upto: dict[Key, Instant] = {}  # how far each node was complete in the last step
         self._chains: dict[Chain, Chaining] = {}
@@ -145,7 +146,8 @@ class Graph:
                 return operator(planned, declared, self._finisher)
 
     def _current(self, leaf: Entries, bound: Instant) -> Current:
-        return Current(leaf, bound, self._flows[leaf.table].table.columns, self._finisher)
+        known = self._flows[leaf.table].table.columns
+        return Current(leaf, bound, known, self._finisher, resumed=self._is_new)
 
     def _link(self, woven: Weave, declared: Mapping[str, Stream]) -> None:
         """The chains of all joins; one that stays goes on with the rows that it holds."""
@@ -203,6 +205,7 @@ class Graph:
 
     def advance(self, complete: Mapping[str, Instant]) -> Answers:
         """What is new of each query, once its streams are complete before these times."""
+        self._is_new = False
         turn(self._flows, self._operators(), complete)
         for chain in self._chains.values():
             chain.meet(complete)

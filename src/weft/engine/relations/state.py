@@ -81,7 +81,7 @@ class Relations:
         early = made_of_changes if any(map(_tells_early, self._related)) else ()
         for flow in self._early_flows.declare(early, self._declared):
             known = self._flows[flow.table.name]
-            flow.restore(known.save(), known.complete)
+            flow.restore(known.save(), known.complete, known.settled)
 
     def _adopt(self) -> None:
         whole = [each for each in self._related if each.query.name in self._tells_after]

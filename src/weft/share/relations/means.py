@@ -34,7 +34,7 @@ class Means(StrEnum):
     READS = "reads rows"
     READS_CHANGES = "reads rows, and tells when they end"
     VERSIONS = "versions of a table"
-    LATEST = "last rows of a table's keys"
+    LATEST = "last rows by key of a table"
     FILTER = "filter"
     COLUMNS = "columns"
     STAY = "window over a result"

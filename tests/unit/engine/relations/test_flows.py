@@ -69,3 +69,29 @@ def test_stopped_at_random_places_it_tells_what_the_reference_says(
     wrong = disagreements(made, {name: adapter.results(name) for name, _ in made.queries})
     adapter.stop()
     assert not wrong, shown(made, wrong)
+
+
+@pytest.mark.parametrize("seed", SEEDS[:12])
+def test_queries_that_are_added_later_see_what_is_in_force_by_then(
+    seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rng = Random(4000 + seed)
+    monkeypatch.setattr(runtime, "SNAPSHOT_EVERY", rng.choice([1, 2, 3]))
+    made = flowing(rng, 6, 60, f"found by seed {4000 + seed}, added")
+    adapter, early = OnHome(tmp_path / "home"), made.only("q0", "q1")
+    adapter.start(early.text)
+    added, taken = rng.randrange(len(made.feeds)), []
+    for at, (stream, rows) in enumerate(made.feeds):
+        if at == added:
+            adapter.change(made.text)
+        if adapter.runtime.stream_plan(stream)[1] is not None:  # else nobody reads it yet
+            adapter.ingest(stream, rows)
+            taken.append((stream, rows))
+        if rng.random() < 0.2:
+            adapter.restart(early.text if at < added else made.text)
+    adapter.drain(None)
+    bounds = {name: query.bound for name, query in adapter.runtime.running.items() if query.bound is not None}
+    seen = replace(made, feeds=tuple(taken))
+    wrong = disagreements(seen, {name: adapter.results(name) for name, _ in made.queries}, bounds)
+    adapter.stop()
+    assert not wrong, shown(seen, wrong)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -137,3 +138,35 @@ def test_the_status_tells_of_what_is_in_force(home: OnHome) -> None:
     home.ingest("b", rows(("A", 1, 1), ("B", 1, 1), ("C", 0, 1), ("Z", 1, 9)))
     (table,) = report(home.runtime, {}, {}).tables
     assert (table.name, table.rows, table.stream) == ("t", 2, "b")
+
+
+def test_a_watermark_that_goes_ahead_lets_rows_go_on(home: OnHome) -> None:
+    home.start(STREAMS + SEEN)
+    home.ingest("b", rows(("A", 1, 5), ("A", 2, 6)))
+    home.ingest("a", rows(("A", 10, 5.5)))
+    second = 1_000_000
+    assert not home.runtime.closes("b", 5 * second)
+    assert home.runtime.closes("b", 7 * second)
+    home.runtime.step(why="idle", watermarks={"b": 7 * second})
+    assert told(home, "seen") == [(5.5, "A", 10, 1)]
+
+
+@pytest.mark.parametrize("stops", [False, True])
+def test_a_drain_tells_all_and_the_table_goes_on(home: OnHome, stops: bool) -> None:
+    gone = "CREATE QUERY gone AS SELECT DSTREAM(k, v) FROM t RETROACTIVE;"
+    early = "CREATE QUERY early AS SELECT k, v FROM t RETROACTIVE EMIT CHANGES;"
+    program = STREAMS + SEEN + THERE + gone + early
+    home.start(program)
+    home.ingest("b", rows(("A", 1, 5), ("B", 2, 6)))
+    home.ingest("a", rows(("A", 10, 8)))
+    home.drain(None)
+    assert told(home, "seen") == [(8, "A", 10, 1)]
+    if stops:
+        home.restart(program)
+    home.ingest("a", rows(("A", 11, 20), ("B", 12, 20)))
+    home.ingest("b", rows(("B", 3, 19), ("Z", 9, 30)))
+    assert told(home, "seen") == [(8, "A", 10, 1), (20, "A", 11, 1), (20, "B", 12, 3)]
+    assert [row[:3] for row in told(home, "there")] == [(5, "A", 1), (6, "B", 2), (19, "B", 3)]
+    assert [row[1:] for row in rows_of(home.results("gone"))] == [("B", 2)]
+    changes = Counter((sign, *row) for sign, _, *row in rows_of(home.results("early")))
+    assert changes == Counter([("+", "A", 1), ("+", "B", 2), ("-", "B", 2), ("+", "B", 3), ("+", "Z", 9)])
