@@ -202,9 +202,11 @@ class Runtime:
         self.running: dict[str, QueryVersion] = {query.name: query for query in self.catalog.queries()}
         if self.crew is not None:
             plan = replace(plan, streams=tuple(spread(stream) for stream in plan.streams))
+        floors = {q.name: q.bound for q in self.running.values() if q.bound is not None}
+        here = self.spreads.adopt(plan, program, floors)
+        plan = replace(plan, streams=tuple(self.spreads.parted(stream, here) for stream in plan.streams))
         self.program, self.plan = program, plan
         self.epoch = self.catalog.epochs[-1].number
-        floors = {q.name: q.bound for q in self.running.values() if q.bound is not None}
         for stream in plan.streams:
             name = stream.stream.name
             if name in self.states:
@@ -212,7 +214,7 @@ class Runtime:
             else:
                 self.states[name] = self._new_state(stream, floors)
                 self.states[name].reach = self.reached.get(name, Reach())
-        self.relations.adopt(self.spreads.adopt(plan, program, floors), program, floors)
+        self.relations.adopt(here, program, floors)
         gone = set(self.states) - {stream.stream.name for stream in plan.streams}
         for name in gone:
             self.states[name].adopt(
