@@ -65,3 +65,43 @@ def test_beside_aggregates_on_executors(spark, tmp_path: Path) -> None:
         crew.close()
     assert sums[0] == sums[1]
     assert all(sums[0])
+
+
+KEYED = """
+CREATE QUERY pairs AS SELECT x.k, x.v, y.w FROM a [RANGE 9 SECONDS] x JOIN b [RANGE 6 SECONDS] y ON x.k = y.k;
+CREATE QUERY lonely AS SELECT x.k, x.w FROM a [RANGE 6 SECONDS] x
+  WHERE NOT EXISTS (SELECT 1 FROM b [RANGE 6 SECONDS] y WHERE x.k = y.k);
+CREATE QUERY kinds AS SELECT DISTINCT k, w FROM b [RANGE 4 SECONDS];
+CREATE QUERY apart AS SELECT x.k, levenshtein(x.k, y.k) AS n
+  FROM a [RANGE 5 SECONDS] x JOIN b [RANGE 5 SECONDS] y ON x.k = y.k;
+CREATE QUERY all_pairs AS SELECT COUNT(*) AS n FROM a [RANGE 9 SECONDS SLIDE 3 SECONDS] x
+  CROSS JOIN b [RANGE 9 SECONDS SLIDE 3 SECONDS] y;
+"""
+NAMES = ("pairs", "lonely", "kinds", "apart", "all_pairs")
+
+
+def test_on_executors_with_stops_they_tell_what_the_driver_does(
+    spark, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(runtime, "SNAPSHOT_EVERY", 3)
+    made = scenario(Random(8300), 1, 60)
+    crew, said = SparkCrew(spark, 3), []
+    try:
+        for at, placed in enumerate((None, crew)):
+            adapter = Replay(spark, tmp_path / str(at), placed)
+            text = made.text + KEYED
+            adapter.start(text)
+            for number, (stream, rows) in enumerate(made.feeds):
+                adapter.ingest(stream, rows)
+                if placed is not None and number % 4 == 3:
+                    adapter.stop()
+                    adapter.start(text)
+            there = adapter.runtime.spreads.queries & set(NAMES)
+            assert there == (set() if placed is None else {"pairs", "lonely", "kinds"})
+            adapter.drain(None)
+            said.append({name: sorted(rows_of(adapter.results(name)), key=repr) for name in NAMES})
+            adapter.stop()
+    finally:
+        crew.close()
+    assert said[0] == said[1]
+    assert all(said[0].values())

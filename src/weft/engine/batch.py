@@ -10,12 +10,10 @@ import pyarrow as pa
 
 from weft.engine import ingest
 from weft.engine.buckets import CELLS, split
+from weft.engine.intake import STANDING, passing_tables, standing_names
 from weft.log.bundle import Bundle
 from weft.share.nodes import StreamPlan
 from weft.times import Instant
-
-STANDING = "standing:"  # begins the names of tables with the rows of standing filters
-INTAKE = ""  # the name, among those of standing filters, of the rows that relations are made of
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +49,7 @@ class Batch:
             "late": counts.late,
             "failed": dict(counts.failed),
             "feeds": ingest.describe(self.plan, self.layout),
-            "standing": sorted({*self.standing, *self._standing_written()}),
+            "standing": sorted({*self._standing_names(), *self._standing_written()}),
             "spark": self.spark_id,
             "now": self.now,
             "started": self.started,
@@ -61,10 +59,13 @@ class Batch:
     def tables(self) -> dict[str, pa.Table]:
         """What its file holds."""
         tables = {} if self.written else self._cells()
-        tables |= {f"{STANDING}{name}": rows for name, rows in self.standing.items()}
+        tables |= passing_tables(self.standing, self.plan, self.buckets)
         if self.dead is not None and self.dead.num_rows:
             tables["dead"] = self.dead
         return tables
+
+    def _standing_names(self) -> list[str]:
+        return standing_names(self.standing, self.plan, self.buckets)
 
     def _standing_written(self) -> list[str]:
         names = [name for bundle in self.written for name in bundle.tables]

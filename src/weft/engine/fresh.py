@@ -7,9 +7,9 @@ from collections.abc import Iterator, Mapping
 import pyarrow as pa
 
 from weft.engine import letters
-from weft.engine.batch import INTAKE, STANDING
 from weft.engine.buckets import CELLS
 from weft.engine.errands import load_cells
+from weft.engine.intake import INTAKE, STANDING, rows_together
 from weft.log.ingest import IngestLog, IngestRecord
 
 
@@ -50,9 +50,7 @@ class Fresh:
 
     def rows(self, stream: str, record: IngestRecord) -> pa.Table | None:
         """The rows of a batch that relations are made of; None if it has none."""
-        if INTAKE not in record.meta["standing"]:
-            return None
-        return self.load(stream, record, f"{STANDING}{INTAKE}")
+        return rows_together(record, lambda name: self.load(stream, record, name))
 
     def load(self, stream: str, record: IngestRecord, name: str) -> pa.Table:
         """One table of a batch."""

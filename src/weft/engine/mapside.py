@@ -14,8 +14,8 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from weft.engine import ingest
-from weft.engine.batch import STANDING
 from weft.engine.buckets import split
+from weft.engine.intake import passing_tables
 from weft.engine.rowcells import row_cells, row_standing
 from weft.log.bundle import Bundle, write_bundle
 from weft.log.paths import locate
@@ -48,7 +48,7 @@ def write_cells(batches: Iterable[pa.RecordBatch], order: Order, plan: StreamPla
     """Aggregate rows whose expressions Spark has evaluated; one file for each so many of them."""
     for rows, table in make_cells(batches, plan, order.watermark):
         tables = split(ingest.cells(table), ingest.describe(plan, key_layout(plan)), order.buckets)
-        tables |= {f"{STANDING}{name}": found for name, found in row_standing(rows, plan).items()}
+        tables |= passing_tables(row_standing(rows, plan), plan, order.buckets)
         bundle = write_bundle(locate(order.directory), order.stem, tables, "ingest.data")
         yield Written(bundle, ingest.totals(table))
 

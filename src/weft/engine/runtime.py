@@ -221,9 +221,13 @@ class Runtime:
         self.running: dict[str, QueryVersion] = {query.name: query for query in self.catalog.queries()}
         if self.crew is not None:
             plan = replace(plan, streams=tuple(spread(stream) for stream in plan.streams))
+        floors = {q.name: q.bound for q in self.running.values() if q.bound is not None}
+        whole = frozenset(query.name for query in self.running.values() if query.whole)
+        here = self.spreads.adopt(plan, program, floors, whole)
+        parted = [self.spreads.parted(stream, here, program.tables) for stream in plan.streams]
+        plan = replace(plan, streams=tuple(parted))
         self.program, self.plan = program, plan
         self.epoch = self.catalog.epochs[-1].number
-        floors = {q.name: q.bound for q in self.running.values() if q.bound is not None}
         for stream in plan.streams:
             name = stream.stream.name
             if name in self.states:
@@ -231,8 +235,7 @@ class Runtime:
             else:
                 self.states[name] = self._new_state(stream, floors)
                 self.states[name].reach = self.reached.get(name, Reach())
-        whole = frozenset(query.name for query in self.running.values() if query.whole)
-        self.relations.adopt(self.spreads.adopt(plan, program, floors, whole), program, floors, whole)
+        self.relations.adopt(here, program, floors, whole)
         gone = set(self.states) - {stream.stream.name for stream in plan.streams}
         for name in gone:
             self.states[name].adopt(

@@ -178,6 +178,8 @@ class Intake:
     where: Expr | None
     items: tuple[Named, ...]
     name: str = ""  # no query has this name
+    parted: tuple[tuple[str, ...], ...] = ()  # by what rows are kept apart for relations in buckets
+    whole: bool = True  # they are wanted together as well
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,8 @@ import duckdb
 import pyarrow as pa
 from sqlglot import parse_one
 
-from weft.engine.batch import INTAKE, Batch
+from weft.engine.batch import Batch
+from weft.engine.intake import INTAKE
 from weft.engine.runtime import Runtime
 from weft.kernels.arrow import TIME
 from weft.lang.bodies import Emission

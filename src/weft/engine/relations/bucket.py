@@ -9,25 +9,25 @@ silently. That what it wrote counts is for the driver to record.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from weft.engine.batch import INTAKE, STANDING
 from weft.engine.buckets import Share
 from weft.engine.errands import Cache
+from weft.engine.intake import is_apart, part_name, rows_together
 from weft.engine.relations.evaluate import without_spark
-from weft.engine.relations.parting import Parted, here
+from weft.engine.relations.parting import part, places
 from weft.engine.relations.state import SAVED, Relations
 from weft.engine.windows import Reach, Times
 from weft.kernels.arrow import whole
 from weft.kernels.relations.tables import NEVER, take
 from weft.log.bundle import Bundle, write_bundle
 from weft.log.home import Home
-from weft.log.ingest import IngestLog
+from weft.log.ingest import IngestLog, IngestRecord
 from weft.log.snapshots import Snapshot, Snapshots
 from weft.plan.nodes import Program
 from weft.plan.relationtree import streams
@@ -167,14 +167,33 @@ class _Logs:
                 relations.refill(stream, number, rows)
         relations.refilled(then.reach, then.latest)
 
-    def _batches(self, stream: str, first: int, upto: Moment) -> list[tuple[int, Parted]]:
+    def _batches(self, stream: str, first: int, upto: Moment) -> Iterator[tuple[int, _InBatch]]:
         log = IngestLog(self.home, stream, listed=False)
-        records = [log.read(number) for number in range(first, upto.positions.get(stream, -1) + 1)]
-        return [
-            (record.number, Parted(log.load(record, STANDING + INTAKE), self.share))
-            for record in records
-            if INTAKE in record.meta["standing"]
-        ]
+        for number in range(first, upto.positions.get(stream, -1) + 1):
+            yield number, _InBatch(log, log.read(number), self.share)
+
+
+class _InBatch:
+    """The rows of a batch that lie in one bucket, by whatever they are parted."""
+
+    def __init__(self, log: IngestLog, record: IngestRecord, share: Share) -> None:
+        self._log, self._record, self._share = log, record, share
+        self._found: dict[tuple[str, ...], pa.Table] = {}
+
+    def __call__(self, by: tuple[str, ...]) -> pa.Table:
+        if by not in self._found:
+            self._found[by] = self._read(by)
+        return self._found[by]
+
+    def _read(self, by: tuple[str, ...]) -> pa.Table:
+        record, name = self._record, part_name(by, self._share.bucket)
+        if record.meta["buckets"] == self._share.buckets and is_apart(record, by):
+            return self._log.load(record, name) if name in record.tables else _NOTHING
+        rows = rows_together(record, lambda each: self._log.load(record, each))
+        return _NOTHING if rows is None else part(rows, by, self._share)
+
+
+_NOTHING = pa.table({})
 
 
 def _rebuilt(errand: Relating, plan: Spreading, logs: _Logs) -> Relations:
@@ -212,8 +231,9 @@ class _Saved:
         found = saved_table(self._snapshot, name)
         if found is None or name not in self._keys or not found.num_rows:
             return found
-        keys = [whole(found.column(at)) for at in self._keys[name]]
-        return take(found, np.flatnonzero(here(keys, found.num_rows, self._share)))
+        keys = [found.column(at) for at in self._keys[name]]
+        place = places(keys, found.num_rows, self._share.buckets)
+        return take(found, np.flatnonzero(place == self._share.bucket))
 
 
 def saved_table(snapshot: Snapshot, name: str) -> pa.Table | None:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import pyarrow as pa
 
-from weft.engine.buckets import Share
+from weft.engine.buckets import Places, Share
 from weft.kernels.arrow import whole
 from weft.kernels.hashing import hash_keys
 from weft.kernels.relations.tables import take
@@ -42,10 +42,11 @@ def part(rows: pa.Table, by: Sequence[str], share: Share) -> pa.Table:
     """Those of the rows that lie in a bucket; none if they are from before anyone asked for their key."""
     if not set(by) <= set(rows.column_names):
         return rows.slice(0, 0)
-    return take(rows, np.flatnonzero(here([whole(rows.column(name)) for name in by], rows.num_rows, share)))
+    place = places([rows.column(name) for name in by], rows.num_rows, share.buckets)
+    return take(rows, np.flatnonzero(place == share.bucket))
 
 
-def here(keys: Sequence[pa.Array], rows: int, share: Share) -> np.ndarray:
-    """For each row: does it lie in this bucket?"""
-    found: np.ndarray = hash_keys(keys, rows) % np.uint64(share.buckets) == share.bucket
+def places(keys: Sequence[pa.ChunkedArray], rows: int, buckets: int) -> Places:
+    """The bucket in which each row lies."""
+    found: Places = (hash_keys([whole(key) for key in keys], rows) % np.uint64(buckets)).astype(np.int64)
     return found

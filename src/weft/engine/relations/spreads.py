@@ -20,9 +20,10 @@ from weft.engine.relations.graph import Graph
 from weft.engine.relations.whole import needed_from
 from weft.engine.windows import Reach
 from weft.log.bundle import Bundle
-from weft.plan.nodes import Program, Stream
+from weft.plan.nodes import Program, Stream, Table
 from weft.plan.nodes import Related as Asked
-from weft.share.nodes import SharedPlan, Woven
+from weft.share.intakes import leaves
+from weft.share.nodes import SharedPlan, StreamPlan, Woven
 from weft.share.relations.bucketing import Spread, asked_of, bucketing, parted
 from weft.share.relations.weave import Key
 from weft.times import Instant
@@ -78,6 +79,24 @@ class Spreads:
             self._plan = Spreading(SharedPlan((), related=there), Program(program.streams, ()), floors)
             self._version += 1
         return replace(plan, related=tuple(each for each, spread in mine if spread is None))
+
+    @property
+    def queries(self) -> frozenset[str]:
+        """Those that lie in buckets."""
+        return frozenset(each.query.name for each in self._plan.plan.related)
+
+    def parted(self, stream: StreamPlan, others: SharedPlan, tables: Iterable[Table]) -> StreamPlan:
+        """The plan of a stream, its rows kept apart as they lie in buckets.
+
+        For `others` they are kept together as well, and for tables that are made of them.
+        """
+        if stream.intake is None:
+            return stream
+        name = stream.stream.name
+        found = dict.fromkeys(leaf.by for leaf in leaves(self._plan.plan.related, name))
+        made = any(table.flow is not None and table.flow.stream == name for table in tables)
+        whole = made or any(True for _ in leaves(others.related, name))
+        return replace(stream, intake=replace(stream.intake, parted=tuple(found), whole=whole))
 
     def begin(self, step: int, then: Moment) -> None:
         """What is held will be loaded from the snapshot after a step by the buckets themselves."""
