@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from weft.engine.batch import INTAKE, STANDING
+from weft.engine.intake import rows_together
 from weft.engine.relations.evaluate import schema_of
 from weft.lang.expressions import expr
 from weft.lang.statements import Expr
@@ -101,9 +102,9 @@ def _logged(home: Home, stream: Stream, relation: Emitted, run: Run) -> Rowed:
     schema = schema_of(columns)
     found, batches = [schema.empty_table().append_column(LATE, _repeated(0, 0))], [np.empty(0, np.int64)]
     for record in log.records():
-        if record.batch > run.positions.get(stream.name, -1) or INTAKE not in record.meta["standing"]:
+        rows = rows_together(record, partial(log.load, record))
+        if record.batch > run.positions.get(stream.name, -1) or rows is None:
             continue
-        rows = log.load(record, STANDING + INTAKE)
         taken = [
             rows.column(text).cast(schema.field(each.name).type)
             if text in rows.column_names

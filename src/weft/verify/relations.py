@@ -83,7 +83,7 @@ def verify_relation(
     if approximate := _approximate(relation):
         note = f"{approximate} is approximate, and no SQL says what it is"
         return Verification(query, windows, len(answers), False, [], note)
-    judged = _judged(known, run, retain)
+    judged = _judged(known, version, run, retain)
     first, last = judged.span
     notes = "; ".join(judged.notes)
     if first >= last:
@@ -158,7 +158,7 @@ def _parts(version: QueryVersion, run: Run) -> list[Part]:
     return found if run.is_drained else [*found, Part(after, since, dict(run.positions), drained=False)]
 
 
-def _judged(known: Histories, run: Run, retain: Duration | None) -> Judged:
+def _judged(known: Histories, version: QueryVersion, run: Run, retain: Duration | None) -> Judged:
     """From when on all rows that matter are kept, up to when all is final."""
     relation, notes = known.relation, []
     names = [each.stream.name.removeprefix(APART) for each in known.streams]
@@ -167,6 +167,10 @@ def _judged(known: Histories, run: Run, retain: Duration | None) -> Judged:
     if not known.whole:
         first = max(first, run.let_go(names) + _beyond(relation))
         notes.append(f"rows that matter before {show_instant(first)} are no longer kept")
+    if version.whole and version.bound is not None:
+        reach = reach_back(relation)
+        first = max(first, last if reach is None else version.bound + reach + 1)
+        notes.append(f"before {show_instant(first)} it rests on rows from before it was added")
     if run.forgotten > BEGINNING and run.forgotten + last_end(relation) >= first:
         first = run.forgotten + last_end(relation) + 1
         notes.append(f"what was drained before {show_instant(first)} is not known any more")

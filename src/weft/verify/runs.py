@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
+from weft.engine.relations.bucket import saved_table
 from weft.engine.relations.state import ARRIVALS, SAVED
 from weft.engine.tally import Tally
 from weft.log.answers import AnswerLog
@@ -109,8 +110,9 @@ def _drains(known: Sequence[Meta], streams: Sequence[str]) -> tuple[Drain, ...]:
 def _standings(known: Sequence[Meta], snapshot: Snapshot | None) -> dict[tuple[str, int], Instant]:
     """By what the steps say, and for older batches what the snapshot remembers."""
     found: dict[tuple[str, int], Instant] = {}
-    if snapshot is not None and SAVED + ARRIVALS in snapshot.data.tables:
-        saved = snapshot.table(SAVED + ARRIVALS).to_pydict()
+    arrivals = None if snapshot is None else saved_table(snapshot, SAVED + ARRIVALS)
+    if arrivals is not None:
+        saved = arrivals.to_pydict()
         keys = zip(saved["stream"], saved["batch"], strict=True)
         found |= dict(zip(keys, saved["complete"], strict=True))
     for before, now in pairwise(known):

@@ -10,7 +10,8 @@ import pyarrow as pa
 
 from tests.properties.relationtruth import without_zones
 from tests.unit.engine.relations.loom import level1
-from weft.engine.batch import INTAKE, Batch
+from weft.engine.batch import Batch
+from weft.engine.intake import INTAKE
 from weft.engine.relations.evaluate import schema_of
 from weft.engine.runtime import Runtime
 from weft.log.home import Home
