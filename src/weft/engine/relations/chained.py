@@ -18,8 +18,9 @@ from weft.plan.nodes import Column
 from weft.plan.relations import Paired
 from weft.plan.relationtree import columns
 from weft.share.intakes import CONDITION
-from weft.share.model.load import Load
-from weft.share.relations.classes import shelves
+from weft.share.model.forecast import Basis
+from weft.share.relations.classes import Classes
+from weft.share.relations.cost import chained
 from weft.share.relations.links import LEFT, RIGHT, Chain, Link, Wanted
 from weft.share.relations.matching import matching
 from weft.times import BEGINNING, Duration, Instant
@@ -108,13 +109,11 @@ class Side:
         held = (*self.columns, Column(TIME, "bigint"), *(Column(where, "boolean") for where in self.wheres))
         self._schema = schema_of(held)
         self._depths = tuple(dict.fromkeys((each.where, each.range) for each in wanted))
-        self._wanted = tuple(wanted)
         self._new: list[Lives] = []
         self._late, self.complete = 0, BEGINNING
 
-    def store(self, keys: int) -> RowStore:
-        found = shelves(self._wanted, bool(keys), Load(), Load())
-        return RowStore(keys, found.classes, schema=self._schema)
+    def store(self, keys: int, classes: Classes) -> RowStore:
+        return RowStore(keys, classes, schema=self._schema)
 
     def feed(self, rows: pa.Table, time: str) -> None:
         """The rows of a batch."""
@@ -172,6 +171,7 @@ class Chaining(Carried):
         times: tuple[str, str],
         bound: Instant,
         finisher: Finisher,
+        basis: Basis | None = None,
     ) -> None:
         self.chain, self._times, self._links = chain, times, frozenset(links)
         self._bound, self._finisher = bound, finisher
@@ -184,7 +184,12 @@ class Chaining(Carried):
         match = matching(chain.on, left.columns, right.columns)
         sides = (match.left, left), (match.right, right)
         self._keys = [Evaluator(keys, side.columns, finisher) for keys, side in sides]
-        self._stores = left.store(len(match.left)), right.store(len(match.right))
+        found = chained(chain, links, basis or Basis())
+        self.classes = found.left.classes, found.right.classes
+        self._stores = tuple(
+            side.store(len(match.left), classes)
+            for side, classes in zip(self._sides, self.classes, strict=True)
+        )
         self._rest = None if match.rest is None else Condition(match.rest, self.columns, finisher)
         self.met: list[Met] = []
         self._upto = [BEGINNING, BEGINNING]
@@ -252,14 +257,15 @@ class Chaining(Carried):
             met = met.filter(holds)
         self.met.append(met)
 
-    def relinked(self, links: Sequence[Link]) -> Chaining:
+    def relinked(self, links: Sequence[Link], basis: Basis | None = None) -> Chaining:
         """The chain with these joins instead: itself if they are the same, else with the rows they want.
 
+        In which classes these lie is decided anew, by what is known now.
         A join that it did not have begins with rows that are still to come: its bound lies before them.
         """
         if frozenset(links) == self._links:
             return self
-        other = Chaining(self.chain, links, self._times, self._bound, self._finisher)
+        other = Chaining(self.chain, links, self._times, self._bound, self._finisher, basis)
         if frozenset(links) <= self._links:
             for at, (store, side) in enumerate(zip(self._stores, other._sides, strict=True)):
                 side.complete = self._sides[at].complete

@@ -26,6 +26,7 @@ from weft.plan.lookups import lookup
 from weft.plan.nodes import Stream
 from weft.plan.relations import Entries, Paired, Rows, Whether
 from weft.plan.relationtree import columns, streams
+from weft.share.model.forecast import Basis
 from weft.share.nodes import Woven
 from weft.share.relations.means import Means
 from weft.share.relations.strategy import Strategy
@@ -74,16 +75,23 @@ class Graph:
         self.tops: dict[str, Top] = {}
 
     def adopt(
-        self, related: Iterable[Woven], declared: Mapping[str, Stream], bounds: Mapping[str, Instant]
+        self,
+        related: Iterable[Woven],
+        declared: Mapping[str, Stream],
+        bounds: Mapping[str, Instant],
+        basis: Basis | None = None,
     ) -> None:
-        """Carry out these queries: what stays goes on, what is new begins with nothing."""
+        """Carry out these queries: what stays goes on, what is new begins with nothing.
+
+        `basis`: what is known of the streams, by which rows of chains lie together.
+        """
         before, self._nodes = self._nodes, {}
         tops, self.tops = self.tops, {}
         woven = weave(
             {each.query.name: (each.relation, bounds.get(each.query.name, BEGINNING)) for each in related},
             self._strategy,
         )
-        self._link(woven, declared)
+        self._link(woven, declared, basis)
         for key, planned in woven.nodes.items():
             self._nodes[key] = self._node(planned, before.get(key), declared)
         for name, told in woven.tops.items():
@@ -117,7 +125,7 @@ class Graph:
             case _:
                 return operator(planned, declared, self._finisher)
 
-    def _link(self, woven: Weave, declared: Mapping[str, Stream]) -> None:
+    def _link(self, woven: Weave, declared: Mapping[str, Stream], basis: Basis | None) -> None:
         """The chains of all joins; one that stays goes on with the rows that it holds."""
         before, self._chains = self._chains, {}
         for key, links in woven.chains.items():
@@ -125,8 +133,8 @@ class Graph:
             times = declared[chain.left].statement.time_column, declared[chain.right].statement.time_column
             known = before.get(key)
             if known is None:
-                known = Chaining(chain, tuple(links), times, bound, self._finisher)
-            self._chains[key] = known.relinked(tuple(links))
+                known = Chaining(chain, tuple(links), times, bound, self._finisher, basis)
+            self._chains[key] = known.relinked(tuple(links), basis)
 
     def feed(self, stream: str, rows: pa.Table) -> None:
         """The rows of a batch."""

@@ -22,6 +22,7 @@ from weft.plan.lookups import passes_on
 from weft.plan.nodes import Program, Stream
 from weft.plan.relations import Emitted
 from weft.plan.relationtree import last_end, reach_back, streams, tables
+from weft.share.model.forecast import Basis
 from weft.share.nodes import SharedPlan, Woven
 from weft.share.relations.strategy import Strategy
 from weft.times import BEGINNING, Duration, Instant
@@ -44,22 +45,32 @@ class Relations:
         self._related: tuple[Woven, ...] = ()
         self._declared: dict[str, Stream] = {}
         self._bounds: dict[str, Instant] = {}
+        self._basis: Basis | None = None
         self._drained: dict[str, Instant] = {}  # streams of which all has been told up to some time
         self._standing: dict[str, Standing] = {}  # how far streams were in the last step
         self.arrivals = Arrivals()
 
-    def adopt(self, plan: SharedPlan, program: Program, bounds: Mapping[str, Instant]) -> None:
-        """Go on with the queries of this plan; `bounds`: some of them see only rows after some time."""
+    def adopt(
+        self,
+        plan: SharedPlan,
+        program: Program,
+        bounds: Mapping[str, Instant],
+        basis: Basis | None = None,
+    ) -> None:
+        """Go on with the queries of this plan; `bounds`: some of them see only rows after some time.
+
+        `basis`: what is known of the streams.
+        """
         self._related, self._declared = plan.related, {stream.name: stream for stream in program.streams}
-        self._bounds = dict(bounds)
+        self._bounds, self._basis = dict(bounds), basis
         self._tables.declare(program.tables)
         self._adopt()
 
     def _adopt(self) -> None:
         bounds = self._all_bounds()
-        self._graph.adopt(self._related, self._declared, bounds)
+        self._graph.adopt(self._related, self._declared, bounds, self._basis)
         early = [each for each in self._related if _tells_early(each)]
-        self._early.adopt(early, self._declared, bounds)
+        self._early.adopt(early, self._declared, bounds, self._basis)
         known = self._correcting
         self._correcting = {
             each.query.name: known.get(each.query.name) or Correcting(each.relation)
