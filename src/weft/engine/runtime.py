@@ -28,7 +28,7 @@ from weft.engine.fresh import Fresh
 from weft.engine.held import Held, first_bound
 from weft.engine.knowledge import basis_of
 from weft.engine.meter import Meter
-from weft.engine.recovery import find, load_states, restore, save, was_in_buckets
+from weft.engine.recovery import find, load_states, recall, restore, save, was_in_buckets
 from weft.engine.relations.state import Relations
 from weft.engine.shape import Done, Job
 from weft.engine.step import StreamState
@@ -105,6 +105,7 @@ class Runtime:
         if self.catalog.epochs:
             stay = unchanged(self.catalog, program, self.texts)
             kept = replace(program, queries=tuple(query for query in program.queries if query.name in stay))
+            recall(self, snapshot)
             self._adopt(kept, self._plan(kept))
             restore(self, snapshot)
             reached = [*self.reached.values(), *(state.reach for state in self.states.values())]
@@ -210,7 +211,7 @@ class Runtime:
             else:
                 self.states[name] = self._new_state(stream, floors)
                 self.states[name].reach = self.reached.get(name, Reach())
-        self.relations.adopt(plan, program, floors)
+        self.relations.adopt(plan, program, floors, basis_of(self))
         gone = set(self.states) - {stream.stream.name for stream in plan.streams}
         for name in gone:
             self.states[name].adopt(
@@ -401,6 +402,7 @@ class Runtime:
         """Even looking at the cells may change how they are held, so whoever reports is told, not shown."""
         self.cells = sum(state.cells for state in self.states.values()) + self.relations.rows
         self.state_bytes = sum(state.nbytes for state in self.states.values()) + self.relations.nbytes
+        self.census.match(self.relations.keys())
 
     def records_upto(self, positions: Mapping[str, int]) -> list[tuple[str, IngestRecord]]:
         """The batches not yet folded, up to and including these, each with its stream."""

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
 
 from weft.engine.relations.evaluate import Condition, Evaluator, Finisher, schema_of
+from weft.engine.relations.matched import Matched
 from weft.engine.relations.operator import Carried
 from weft.kernels.arrow import whole
 from weft.kernels.combine import Bools, Ints
@@ -20,7 +21,7 @@ from weft.plan.relationtree import columns
 from weft.share.intakes import CONDITION
 from weft.share.model.forecast import Basis
 from weft.share.relations.classes import Classes
-from weft.share.relations.cost import chained
+from weft.share.relations.cost import chain_keys, chained
 from weft.share.relations.links import LEFT, RIGHT, Chain, Link, Wanted
 from weft.share.relations.matching import matching
 from weft.times import BEGINNING, Duration, Instant
@@ -182,6 +183,7 @@ class Chaining(Carried):
         left, right = self._sides
         super().__init__((*left.columns, *right.columns))
         match = matching(chain.on, left.columns, right.columns)
+        self._texts = chain_keys(match)
         sides = (match.left, left), (match.right, right)
         self._keys = [Evaluator(keys, side.columns, finisher) for keys, side in sides]
         found = chained(chain, links, basis or Basis())
@@ -193,6 +195,12 @@ class Chaining(Carried):
         self._rest = None if match.rest is None else Condition(match.rest, self.columns, finisher)
         self.met: list[Met] = []
         self._upto = [BEGINNING, BEGINNING]
+
+    def matched(self) -> Iterator[Matched]:
+        streams = self.chain.left, self.chain.right
+        for stream, key, store in zip(streams, self._texts, self._stores, strict=True):
+            if key and store.keys:
+                yield Matched(stream, key, store.keys)
 
     @property
     def rows(self) -> int:

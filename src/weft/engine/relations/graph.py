@@ -15,6 +15,7 @@ from weft.engine.relations.deduplicating import Deduplicating
 from weft.engine.relations.editions import Tables, Version
 from weft.engine.relations.evaluate import Finisher
 from weft.engine.relations.joining import Joining
+from weft.engine.relations.matched import by_stream
 from weft.engine.relations.operator import Operator, Told
 from weft.engine.relations.pairing import PairingLives
 from weft.engine.relations.reading import Reading
@@ -235,6 +236,12 @@ class Graph:
     @property
     def chains(self) -> list[Chaining]:
         return list(self._chains.values())
+
+    def keys(self) -> dict[str, dict[str, int]]:
+        """How many values the keys of joins have, by stream and key."""
+        carried: list[Operator | Chaining] = [node.operator for node in self._nodes.values()]
+        carried += self._chains.values()
+        return by_stream(found for each in carried for found in each.matched())
 
     @property
     def rows(self) -> int:

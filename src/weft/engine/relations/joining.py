@@ -7,12 +7,13 @@ Only the windows themselves are held, so the order may change at any time (Golab
 
 from __future__ import annotations
 
-from collections.abc import Sequence, Set
+from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass
 
 import pyarrow as pa
 
 from weft.engine.relations.evaluate import Condition, Evaluator, Finisher, schema_of
+from weft.engine.relations.matched import Matched, matched
 from weft.engine.relations.operator import Carried, Told
 from weft.kernels.relations.store import RowStore
 from weft.kernels.relations.tables import Lives, take
@@ -49,7 +50,7 @@ class Window:
     """The rows of one source: an index for each set of keys that it is looked up by."""
 
     def __init__(self, relation: Relation, finisher: Finisher) -> None:
-        self.columns = columns(relation)
+        self._relation, self.columns = relation, columns(relation)
         self.schema = schema_of(self.columns)
         self.length = lasts(relation)
         self._finisher = finisher
@@ -88,6 +89,10 @@ class Window:
         for _, store in self._stores.values():
             store.expire(before)
 
+    def matched(self) -> Iterator[Matched]:
+        for keys, (_, store) in self._stores.items():
+            yield from matched(keys, self._relation, store.keys)
+
     @property
     def held(self) -> int:
         return max((len(store) for _, store in self._stores.values()), default=0)
@@ -117,6 +122,10 @@ class Joining(Carried):
         self._plans: dict[Order, list[list[Look]]] = {}
         self._looks(self.order)
         self._steps = 0
+
+    def matched(self) -> Iterator[Matched]:
+        for window in self._windows:
+            yield from window.matched()
 
     @property
     def rows(self) -> int:

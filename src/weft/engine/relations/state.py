@@ -206,6 +206,10 @@ class Relations:
     def nbytes(self) -> int:
         return self._graph.nbytes + self._early.nbytes
 
+    def keys(self) -> dict[str, dict[str, int]]:
+        """How many values the keys of joins have, by stream and key."""
+        return self._graph.keys()
+
     @property
     def graph(self) -> Graph:
         return self._graph

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import astuple, dataclass
 
-from weft.plan.nodes import Column, Named
+from weft.plan.nodes import Column
 from weft.plan.relations import Paired, Relation, Whether
 from weft.plan.relationtree import columns
 from weft.plan.scope import names_in
@@ -14,7 +14,7 @@ from weft.share.model.constants import Constants
 from weft.share.model.forecast import Basis
 from weft.share.model.load import Load, Loads
 from weft.share.relations.classes import Classes, Probed, Shelves, shelves
-from weft.share.relations.flows import KEYS, Flow, flow, keys_of, matches, values_of
+from weft.share.relations.flows import KEYS, Flow, flow, key_text, keys_of, matches, names, values_of
 from weft.share.relations.links import LEFT, RIGHT, Chain, Link
 from weft.share.relations.many import Many
 from weft.share.relations.matching import Matching, matching
@@ -91,19 +91,20 @@ def _matching(chain: Chain, links: Iterable[Link]) -> Matching:
 
 
 def _keys(match: Matching, left: Load, right: Load) -> float:
-    """Different keys: those of the side that has more, of the key that has most; without keys all match."""
-    found = [keys_of(left, _text(key, LEFT)) for key in match.left]
-    return max(found + [keys_of(right, _text(key, RIGHT)) for key in match.right], default=1.0)
+    """Different keys: those of the side that has more; without keys all rows match."""
+    mine, theirs = chain_keys(match)
+    return max(keys_of(left, mine), keys_of(right, theirs)) if match.left else 1.0
 
 
 def _are_counted(match: Matching, left: Load, right: Load) -> bool:
-    found = [_text(key, LEFT) in left.joined for key in match.left]
-    return any(found + [_text(key, RIGHT) in right.joined for key in match.right])
+    mine, theirs = chain_keys(match)
+    return mine in left.joined or theirs in right.joined
 
 
-def _text(key: Named, side: str) -> str:
-    """What a key of a chain is computed from."""
-    return key.expr.tree.name.removeprefix(side)
+def chain_keys(match: Matching) -> tuple[str, str]:
+    """What the keys of either side of a chain are in their stream."""
+    left = key_text(name.removeprefix(LEFT) for name in names(match.left))
+    return left, key_text(name.removeprefix(RIGHT) for name in names(match.right))
 
 
 def order_of(many: Many, loads: Loads) -> Order:
@@ -158,5 +159,5 @@ def _met(relation: Relation, sources: Sequence[Flow], loads: Loads) -> float:
 def _side(relation: Relation, many: Many, loads: Loads) -> Side:
     found, mine = flow(relation, loads), {column.name for column in columns(relation)}
     asked = {name for each in many.conditions for name in names_in(each) & mine}
-    keys = max((values_of(name, relation, loads) for name in asked), default=KEYS)
+    keys = max((values_of([name], relation, loads) for name in asked), default=KEYS)
     return Side(found.rate, found.rows / found.rate if found.rate else 0.0, keys, keys)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import assert_never
 
@@ -9,6 +10,7 @@ from sqlglot import exp
 
 from weft.lang.bodies import JoinKind, SetKind
 from weft.lang.statements import Expr
+from weft.plan.nodes import Named
 from weft.plan.relations import (
     AsOf,
     Distinct,
@@ -95,17 +97,35 @@ def matches(on: Expr | None, left: Relation, right: Relation, loads: Loads) -> f
     if on is None:
         return 1.0
     match = matching(on, columns(left), columns(right))
-    found = [
-        max(values_of(mine.expr.tree.name, left, loads), values_of(other.expr.tree.name, right, loads))
-        for mine, other in zip(match.left, match.right, strict=True)
-    ]
-    return 1.0 / max(found) if found else PART
+    if not match.left:
+        return PART
+    mine, theirs = values_of(names(match.left), left, loads), values_of(names(match.right), right, loads)
+    return 1.0 / max(mine, theirs)
 
 
-def values_of(name: str, relation: Relation, loads: Loads) -> float:
-    """How many different values a column has."""
-    found = origin(name, relation)
+def names(keys: Sequence[Named]) -> list[str]:
+    """The columns that rows are matched by."""
+    return [key.expr.tree.name for key in keys]
+
+
+def values_of(columns: Sequence[str], relation: Relation, loads: Loads) -> float:
+    """How many different values these columns have together."""
+    found = key_of(columns, relation)
     return KEYS if found is None else keys_of(loads.of(found[0]), found[1])
+
+
+def key_of(columns: Sequence[str], relation: Relation) -> tuple[str, str] | None:
+    """The stream that columns are of, and what they are there, as a key; None: they are not of one."""
+    found = [origin(name, relation) for name in columns]
+    known = [each for each in found if each is not None]
+    if not known or len(known) < len(found) or len({stream for stream, _ in known}) > 1:
+        return None
+    return known[0][0], key_text(text for _, text in known)
+
+
+def key_text(parts: Iterable[str]) -> str:
+    """Columns of a stream as one key."""
+    return ", ".join(parts)
 
 
 def origin(name: str, relation: Relation) -> tuple[str, str] | None:

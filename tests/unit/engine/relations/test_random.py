@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 from tests.properties.relations import Scenario, as_case, disagreements, scenario
-from tests.unit.engine.relations.loom import Loom, fed, level1
+from tests.unit.engine.relations.loom import Loom, fed, resume
 from weft.engine.relations import joining
 from weft.testing.values import rows_of
 
@@ -70,13 +70,6 @@ def test_rows_read_again_after_a_stop_tell_nothing_twice(seed: int) -> None:
 
 def _resumed(before: Loom, made: Scenario, stop: int) -> Loom:
     """Another one, brought to where this one was as after a restart from a snapshot."""
-    saved = before.relations.save()
     after = Loom.of(made)
-    after.relations.restore(saved.get, before.reach)
-    for batch, (stream, rows) in enumerate(made.feeds[:stop]):
-        if (intake := level1(after.plan, stream, rows)) is not None:
-            after.relations.refill(stream, batch, intake)
-    after.relations.refilled(before.reach, before.latest)
-    after.batches, after.latest, after.reach = stop, before.latest, before.reach
-    after.told = before.told
+    resume(after, before, made.feeds[:stop])
     return after
