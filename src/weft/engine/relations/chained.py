@@ -203,8 +203,13 @@ class Chaining(Carried):
                 yield Matched(stream, key, store.keys)
 
     @property
+    def held(self) -> tuple[int, int]:
+        """How many rows of either side are held."""
+        return len(self._stores[0]), len(self._stores[1])
+
+    @property
     def rows(self) -> int:
-        return len(self._stores[0]) + len(self._stores[1])
+        return sum(self.held)
 
     @property
     def nbytes(self) -> int:
