@@ -94,6 +94,7 @@ class Account:
             groups=self._runtime.groups.get(name, {}),
             passing=self._runtime.census.passing(name),
             distinct=self._runtime.census.distinct(name),
+            joined=self._runtime.census.joined(name),
         )
 
 

@@ -13,6 +13,7 @@ from dataclasses import replace
 from math import log2
 from statistics import fmean, median
 
+from weft.engine.jointrial import with_joins
 from weft.engine.trial import Took, Trial, try_out
 from weft.lang.parse import parse_program
 from weft.plan.bind import bind_program
@@ -41,7 +42,7 @@ _SHORT, _LONG = 8, 512  # slices of a window
 
 def calibrate() -> Constants:
     """All constants, as they are on this machine."""
-    measured = behind_level1()
+    measured = with_joins(behind_level1())
     when = time.strftime("%Y-%m-%d", time.gmtime())
     return replace(_scaled(measured, speed(measured)), origin=f"measured on {when}, {os.cpu_count()} cores")
 

@@ -1,7 +1,8 @@
 """What the rows of streams are like, as far as level 1 tells anyway.
 
-passing     which part of them each WHERE lets pass, and each condition of a signature
+passing     which part of them each WHERE lets pass, and each condition of a signature or of a relation
 distinct    how many values the keys of feeds have in a batch: columns and signatures
+joined      how many values the keys of joins have, among the rows that are held
 """
 
 from __future__ import annotations
@@ -15,6 +16,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from weft.engine.batch import Batch
+from weft.engine.intake import INTAKE
+from weft.share.intakes import CONDITION
 from weft.share.nodes import Op, StreamPlan
 from weft.share.signatures import is_signature, read_signature
 
@@ -35,6 +38,7 @@ class Census:
         self._rows: Numbers = kept.get("rows", {})
         self._passed: Numbers = kept.get("passed", {})
         self._values: Numbers = kept.get("values", {})
+        self._joined: Numbers = kept.get("joined", {})
 
     def to_json(self) -> dict[str, Any]:
         """Of each stream what was counted last."""
@@ -43,6 +47,7 @@ class Census:
                 "rows": _latest(self._rows),
                 "passed": _latest(self._passed),
                 "values": _latest(self._values),
+                "joined": _latest(self._joined),
             }
 
     def count(self, batch: Batch) -> None:
@@ -52,8 +57,16 @@ class Census:
             for where, name in _counts(batch.plan).items():
                 if name in cells.column_names:
                     self._add(batch.stream, where, rows, _total(cells, name))
+            for where, passed in _conditions(batch.standing.get(INTAKE)):
+                self._add(batch.stream, where, rows, passed)
             if batch.number % LOOK == 0 and cells.num_rows <= MOST:
                 self._look(batch, cells, rows)
+
+    def match(self, keys: Mapping[str, Mapping[str, int]]) -> None:
+        """How many values the keys of joins have now, by stream."""
+        with self._lock:
+            for stream, mine in keys.items():
+                self._joined.setdefault(stream, {}).update({key: float(n) for key, n in mine.items()})
 
     def _look(self, batch: Batch, cells: pa.Table, rows: float) -> None:
         """How many values keys have, and how many rows have each bit of signatures."""
@@ -83,6 +96,11 @@ class Census:
         with self._lock:
             return dict(self._values.get(stream, {}))
 
+    def joined(self, stream: str) -> dict[str, float]:
+        """By key of a join, how many values it has."""
+        with self._lock:
+            return dict(self._joined.get(stream, {}))
+
 
 def _latest(numbers: Numbers) -> Numbers:
     return {stream: dict(list(mine.items())[-KEPT:]) for stream, mine in numbers.items()}
@@ -100,6 +118,13 @@ def _counts(plan: StreamPlan) -> dict[str, str]:
         for at, partial in enumerate(plan.feeds[root].partials)
         if partial.op is Op.COUNT and partial.arg is None and partial.where is not None
     }
+
+
+def _conditions(rows: pa.Table | None) -> Iterator[tuple[str, float]]:
+    """The conditions of relations, and how many of the rows that they are made of meet each."""
+    for name in () if rows is None else rows.column_names:
+        if name.startswith(CONDITION):
+            yield name.removeprefix(CONDITION), _total(rows, name)
 
 
 def _keys(batch: Batch) -> Iterator[tuple[int, str, str]]:

@@ -143,6 +143,15 @@ def was_in_buckets(runtime: Runtime, snapshot: Snapshot | None) -> bool:
     )
 
 
+def recall(runtime: Runtime, snapshot: Snapshot | None) -> None:
+    """What the last run had counted, before a plan is made that may rest on it."""
+    if snapshot is not None:
+        runtime.folded = dict(snapshot.meta["folded"])
+        runtime.first = dict(snapshot.meta["first"])
+        runtime.tally = Tally(snapshot.meta["tally"])
+        runtime.census = Census(snapshot.meta.get("census"))
+
+
 def restore(runtime: Runtime, snapshot: Snapshot | None) -> None:
     """Bring a newly opened runtime to where the last one was, and finish what it had begun."""
     if snapshot is not None:
@@ -173,10 +182,6 @@ def _take_out(runtime: Runtime, stopped: Mapping[str, str]) -> None:
 def _load(runtime: Runtime, meta: Mapping[str, Any], snapshot: Snapshot) -> None:
     runtime.step_number = meta["step"]
     runtime.positions = dict(meta["positions"])
-    runtime.folded = dict(meta["folded"])
-    runtime.first = dict(meta["first"])
-    runtime.tally = Tally(meta["tally"])
-    runtime.census = Census(meta.get("census"))
     _set_reach(runtime, meta["reach"])
     load_states(runtime, snapshot)
     runtime.tables.take(meta.get("tables", {}), runtime.relations.revise)

@@ -32,6 +32,7 @@ from weft.engine.recovery import (
     find,
     load_relations,
     load_states,
+    recall,
     restore,
     save,
     warm,
@@ -115,6 +116,7 @@ class Runtime:
         if self.catalog.epochs:
             stay = unchanged(self.catalog, program, self.texts)
             kept = replace(program, queries=tuple(query for query in program.queries if query.name in stay))
+            recall(self, snapshot)
             self._adopt(kept, self._plan(kept))
             restore(self, snapshot)
             reached = [*self.reached.values(), *(state.reach for state in self.states.values())]
@@ -235,7 +237,7 @@ class Runtime:
             else:
                 self.states[name] = self._new_state(stream, floors)
                 self.states[name].reach = self.reached.get(name, Reach())
-        self.relations.adopt(here, program, floors, whole)
+        self.relations.adopt(here, program, floors, whole, basis_of(self))
         gone = set(self.states) - {stream.stream.name for stream in plan.streams}
         for name in gone:
             self.states[name].adopt(
@@ -443,6 +445,7 @@ class Runtime:
         held = (*self.states.values(), self.spreads)
         self.cells = sum(each.cells for each in held) + self.relations.rows
         self.state_bytes = sum(each.nbytes for each in held) + self.relations.nbytes
+        self.census.match(self.relations.keys())
 
     def records_upto(self, positions: Mapping[str, int]) -> list[tuple[str, IngestRecord]]:
         """The batches not yet folded, up to and including these, each with its stream."""

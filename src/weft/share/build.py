@@ -18,19 +18,26 @@ from weft.share.model.forecast import Basis
 from weft.share.nodes import Guard, Saving, SharedPlan, StreamPlan, Tap, Woven
 from weft.share.parts import parts
 from weft.share.predicates import Hidden
+from weft.share.relations.decided import Decided
+from weft.share.relations.placing import place
 from weft.share.slicing import overlap
 
 STALE = 0.25  # of the queries: when so many have gone, the plan is made anew without what only they needed
 FEW = 8  # queries that may go before that
 
 
-def build(program: Program, hidden: Hidden | None = None, basis: Basis | None = None) -> SharedPlan:
+def build(
+    program: Program,
+    hidden: Hidden | None = None,
+    basis: Basis | None = None,
+    decided: Decided | None = None,
+) -> SharedPlan:
     """The shared plan of `program`; a stream that no query reads, and no table, is left out.
 
-    `hidden` tells by which keys queries pick groups; what it does not tell of a query is decided here, by
-    what is known of the streams.
+    `hidden` tells by which keys queries pick groups, `decided` where absence stands in relations; what they
+    do not tell of a query is decided here, by what is known of the streams.
     """
-    return Planner().plan(program, hidden, basis=basis)
+    return Planner().plan(program, hidden, basis=basis, decided=decided)
 
 
 class Planner:
@@ -51,12 +58,13 @@ class Planner:
         hidden: Hidden | None = None,
         anew: bool = False,
         basis: Basis | None = None,
+        decided: Decided | None = None,
     ) -> SharedPlan:
         """The plan of `program`, from that of the one before; queries are known by being the same object.
 
         `anew`: nothing is left in it of what only queries needed that are gone.
         """
-        self._relate(program)
+        self._relate(program, decided or Decided(basis or Basis()))
         self._tables = program.tables
         single = [query for query in program.queries if not isinstance(query.plan, Related)]
         now = {query.name: query for query in single}
@@ -76,15 +84,20 @@ class Planner:
         """By which keys each query picks its groups."""
         return {name: keys for loom in self._looms.values() for name, keys in loom.hidden.items()}
 
-    def _relate(self, program: Program) -> None:
-        """Take in the queries over several sources; those that stay are known already."""
+    def _relate(self, program: Program, decided: Decided) -> None:
+        """Take in the queries over several sources; those that are known already stay as they are."""
         before, self._related = self._related, {}
+        new = []
         for query in program.queries:
             if isinstance(query.plan, Related):
                 known = before.get(query.name)
                 if known is None or known[0].query is not query:
                     known = woven(query, program.streams)
+                    new.append(query.name)
                 self._related[query.name] = known
+        related = {name: each for name, (each, _) in self._related.items()}
+        for name, each in place(related, new, decided).items():
+            self._related[name] = each, self._related[name][1]
 
     def _add(self, queries: Sequence[Query], hidden: Hidden, basis: Basis) -> None:
         new: dict[str, list[Taken]] = {}

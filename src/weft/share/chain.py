@@ -14,10 +14,10 @@ links'; conditions that are the same are tested once; links are half-open.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from itertools import combinations, pairwise
+from itertools import pairwise
 from math import ceil, log2, prod
 
 from weft.times import SECOND, Duration
@@ -134,9 +134,6 @@ class Chained:
     def cost_of(self, chain: Chain) -> float:
         return sum(self.cost(start, end) for start, end in chain.links)
 
-    def held_by(self, chain: Chain) -> float:
-        return sum(self.held(start, end) for start, end in chain.links)
-
     def _beyond(self, start: Duration) -> list[Reader]:
         return [reader for reader in self.readers if reader.window > start]
 
@@ -153,11 +150,6 @@ def mem_opt(chained: Chained) -> Chain:
     return Chain(chained.windows)
 
 
-def pulled_up(chained: Chained) -> Chain:
-    """One link for all windows: every result is looked at for every query."""
-    return Chain(chained.windows[-1:])
-
-
 def cpu_opt(chained: Chained) -> Chain:
     """The cheapest chain, a shortest path from 0 to the longest window; of equals that with more links."""
     stops = (0, *chained.windows)
@@ -172,48 +164,6 @@ def cpu_opt(chained: Chained) -> Chain:
         best.append((cost, links))
         came.append(start)
     return Chain(tuple(stops[at] for at in _walked(came)))
-
-
-def all_chains(chained: Chained) -> Iterator[Chain]:
-    """Every way to cut: 2^(windows - 1) of them."""
-    *inner, last = chained.windows
-    for count in range(len(inner) + 1):
-        for cuts in combinations(inner, count):
-            yield Chain((*cuts, last))
-
-
-def exhaustive(chained: Chained) -> Chain:
-    """The cheapest chain, by trying all: a yardstick."""
-    costs = {link: chained.cost(*link) for link in combinations((0, *chained.windows), 2)}
-    return min(all_chains(chained), key=lambda chain: sum(costs[link] for link in chain.links))
-
-
-def split(chain: Chain, at: Duration) -> Chain:
-    """One link becomes two: it ends at `at`, and the new one behind it fills with the rows it passes on."""
-    if not any(start < at < end for start, end in chain.links):
-        raise ValueError(f"no link of {chain} has {at / SECOND:g} s inside")
-    return Chain(tuple(sorted((*chain.ends, at))))
-
-
-def merge(chain: Chain, at: Duration) -> Chain:
-    """The two links that meet at `at` become one, older rows first."""
-    if at not in chain.ends[:-1]:
-        raise ValueError(f"no two links of {chain} meet at {at / SECOND:g} s")
-    return Chain(tuple(end for end in chain.ends if end != at))
-
-
-def with_window(chain: Chain, window: Duration) -> Chain:
-    """With a cut at a window that comes: a split, or a link at the end, which fills as rows get that old."""
-    if window in chain.ends:
-        return chain
-    return Chain((*chain.ends, window)) if window > chain.ends[-1] else split(chain, window)
-
-
-def without_window(chain: Chain, window: Duration, left: Sequence[Duration]) -> Chain:
-    """Without the cut at a window that goes, unless one of those left ends there; the rest is dropped."""
-    longest = max(left)
-    kept = tuple(end for end in chain.ends if end < longest and (end != window or window in left))
-    return Chain((*kept, longest))
 
 
 def _wanted(conditions: Sequence[Condition | None]) -> float:

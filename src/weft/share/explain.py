@@ -20,9 +20,11 @@ from weft.share.model.measured import Measured
 from weft.share.model.show import show_cost_of, show_forecast
 from weft.share.nodes import SharedPlan
 from weft.share.predicates import Hidden
+from weft.share.relations.decided import Decided
 from weft.share.relations.describe import describe_relations
 from weft.share.relations.program import without_relations
 from weft.share.relations.show import show_relation_of, show_relations
+from weft.share.relations.showchains import Told
 from weft.share.show import show_shared, show_tap
 
 
@@ -52,35 +54,40 @@ def explain_program(
     basis: Basis | None = None,
     measured: Measured | None = None,
     hidden: Hidden | None = None,
+    decided: Decided | None = None,
 ) -> Explanation:
     """EXPLAIN name, or EXPLAIN ALL when `name` is None; `format` is text or json.
 
     `basis`: what the streams bring and the machine takes, where that is known. `measured`: what a run has
-    used, to be shown beside what is predicted of it. `hidden`: by which keys its queries pick groups.
+    used, to be shown beside what is predicted of it. `hidden`: by which keys its queries pick groups;
+    `decided`: what else it has decided, which is else done by `basis`.
     """
-    plan, basis = build(program, hidden), basis or Basis()
+    basis = basis or Basis()
+    told = Told(decided or Decided(basis), basis)
+    plan = build(program, hidden, decided=told.decided)
     query = None if name is None else _find(program, name)
     found = None if measured is None else compared(plan, basis, measured)
     if format == "json":
-        said = json.dumps(_described(program, plan, query, basis, found), indent=2)
+        said = json.dumps(_described(program, plan, query, told, found), indent=2)
     else:
-        said = "\n\n".join(_texts(plan, query, basis, found))
+        said = "\n\n".join(_texts(plan, query, told, found))
     return Explanation(said, plan, basis)
 
 
-def _texts(plan: SharedPlan, query: Query | None, basis: Basis, found: Compared | None) -> Iterator[str]:
+def _texts(plan: SharedPlan, query: Query | None, told: Told, found: Compared | None) -> Iterator[str]:
+    basis = told.basis
     if query is None:
         alone = without_relations(plan)
         if alone.streams or not plan.related:
             yield show_shared(alone)
         if plan.related:
-            yield show_relations(plan, basis.loads)
+            yield show_relations(plan, told)
         if alone.streams:
             yield show_forecast(forecast(alone, basis))
     else:
         yield show(query.plan)
         if any(each.query.name == query.name for each in plan.related):
-            yield show_relation_of(plan, query.name, basis.loads)
+            yield show_relation_of(plan, query.name, told)
         else:
             yield f"{show_tap(plan, query.name)}\n{show_cost_of(plan, query.name, basis)}"
     if found is not None:
@@ -88,17 +95,18 @@ def _texts(plan: SharedPlan, query: Query | None, basis: Basis, found: Compared 
 
 
 def _described(
-    program: Program, plan: SharedPlan, query: Query | None, basis: Basis, found: Compared | None
+    program: Program, plan: SharedPlan, query: Query | None, told: Told, found: Compared | None
 ) -> dict[str, Any]:
+    basis = told.basis
     queries, alone = program.queries if query is None else (query,), without_relations(plan)
     logical = {one.name: show(one.plan).splitlines() for one in queries}
     if query is None:
         cost = describe_forecast(forecast(alone, basis))
     else:
         cost = describe_cost_of(alone, query.name, basis)
-    told = {} if found is None else {"measured": describe_compared(found)}
-    related = {"relations": describe_relations(plan, basis.loads)} if plan.related else {}
-    return {"plans": logical, "shared": describe(alone), "cost": cost} | related | told
+    used = {} if found is None else {"measured": describe_compared(found)}
+    related = {"relations": describe_relations(plan, told)} if plan.related else {}
+    return {"plans": logical, "shared": describe(alone), "cost": cost} | related | used
 
 
 def _find(program: Program, name: str) -> Query:

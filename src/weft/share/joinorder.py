@@ -67,11 +67,6 @@ def first_order(sides: Sequence[Side]) -> Order:
     return tuple(dict.fromkeys(at for pair in pairs for at in pair)) or tuple(range(len(sides)))
 
 
-def by_size(sides: Sequence[Side]) -> Order:
-    """The smallest first: what is best where all columns have as many values."""
-    return tuple(sorted(range(len(sides)), key=lambda at: (sides[at].looked_at, at)))
-
-
 def candidates(sides: Sequence[Side]) -> set[Order]:
     """The first order, and those with fast streams moved up: about n^f of them for f fast streams."""
     start = first_order(sides)

@@ -11,12 +11,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import TYPE_CHECKING
 
 from weft.kernels.picks import Choice, Pick
 from weft.lang.statements import Expr, WindowSpec
 from weft.plan.nodes import Named, Project, Query, Stream
 from weft.plan.relations import Relation
 from weft.times import SECOND, Duration
+
+if TYPE_CHECKING:
+    from weft.share.relations.placing import Placing
 
 
 class Op(StrEnum):
@@ -226,6 +230,7 @@ class Woven:
 
     query: Query
     relation: Relation
+    placing: Placing | None = field(default=None, compare=False)  # None: absence has but one place in it
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,7 @@ from weft.collecting import may_go, stays, uncollected
 from weft.engine.account import Account
 from weft.engine.delivery import Delivery
 from weft.engine.epochs import Texts
+from weft.engine.knowledge import decided_by
 from weft.engine.placement import AUTO
 from weft.engine.report import report
 from weft.engine.runtime import Runtime
@@ -26,6 +27,7 @@ from weft.plan.bind import NOTHING, bind_program
 from weft.plan.nodes import Program, Query
 from weft.plan.problems import raise_all
 from weft.share.model.measured import Measured
+from weft.share.relations.decided import Decided
 from weft.spark.analyze import analyze, check_sources_read
 from weft.spark.checkpoint import place_checkpoints
 from weft.spark.finish import finish
@@ -143,6 +145,12 @@ class Running:
         """By which keys its queries pick groups, as was decided when they were added."""
         with self.runtime.lock:
             return {name: query.picks_by for name, query in self.runtime.running.items()}
+
+    @property
+    def decided(self) -> Decided:
+        """What was decided of its relations."""
+        with self.runtime.lock:
+            return decided_by(self.runtime)
 
     def _report(self) -> None:
         """Once a second: open what has come up, let go of what no sink needs, tell how it stands."""

@@ -10,6 +10,7 @@ import pytest
 from weft.engine import calibrate
 from weft.engine.calibrate import behind_level1, planned, speed
 from weft.engine.calibration import CALIBRATION_FILE, constants_of, keep, kept
+from weft.engine.jointrial import with_joins
 from weft.engine.trial import Took, Trial, try_out
 from weft.share.model.constants import SHIPPED, Kind
 
@@ -96,3 +97,15 @@ def test_constants_that_cannot_be_read_are_as_if_none_were_there(tmp_path: Path,
 def test_every_constant_has_its_line() -> None:
     names = {name.split()[0] for name, _ in SHIPPED.units()}
     assert names == {field.name for field in fields(SHIPPED)} - {"origin"}
+
+
+def test_what_joins_take_is_measured() -> None:
+    measured = with_joins(replace(SHIPPED, kept=0.0, lookup=-1.0, looked=-1.0, change=0.0))
+    assert min(measured.kept, measured.change) > 0
+    assert min(measured.lookup, measured.looked) >= 0
+    assert (
+        replace(
+            measured, kept=SHIPPED.kept, lookup=SHIPPED.lookup, looked=SHIPPED.looked, change=SHIPPED.change
+        )
+        == SHIPPED
+    )

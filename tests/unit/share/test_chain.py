@@ -6,6 +6,25 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from benchmarks.strategies.chaincuts import (
+    all_chains,
+    exhaustive,
+    held_by,
+    merge,
+    pulled_up,
+    split,
+    with_window,
+    without_window,
+)
+from benchmarks.strategies.chainsavings import (
+    TwoQueries,
+    apart,
+    over_pulled_up,
+    over_pushed_down,
+    pushed_down,
+    sliced,
+)
+from benchmarks.strategies.chainsavings import pulled_up as one_join
 from weft.share.chain import (
     Arrivals,
     Chain,
@@ -14,25 +33,9 @@ from weft.share.chain import (
     Condition,
     Fan,
     Reader,
-    all_chains,
     cpu_opt,
-    exhaustive,
     mem_opt,
-    merge,
-    pulled_up,
-    split,
-    with_window,
-    without_window,
 )
-from weft.share.chainsavings import (
-    TwoQueries,
-    apart,
-    over_pulled_up,
-    over_pushed_down,
-    pushed_down,
-    sliced,
-)
-from weft.share.chainsavings import pulled_up as one_join
 from weft.times import SECOND
 
 UNIFORM = [2.5 * n for n in range(1, 13)]
@@ -147,8 +150,8 @@ def test_rows_held_by_three_queries(
     first, *others = seconds(*windows)
     readers = [Reader(first), *(Reader(window, Condition("p", passes)) for window in others)]
     costs = Chained(readers, Arrivals(1, 1, 0.1))
-    assert costs.held_by(mem_opt(costs)) == pytest.approx(in_slices)
-    assert costs.held_by(pulled_up(costs)) == pytest.approx(60)
+    assert held_by(costs, mem_opt(costs)) == pytest.approx(in_slices)
+    assert held_by(costs, pulled_up(costs)) == pytest.approx(60)
     assert pushed_down(TwoQueries(1, windows[0], 30, passes, 0.1)).held == pytest.approx(parted)
 
 
@@ -211,8 +214,8 @@ def test_links_cost_what_the_models_of_two_queries_say(both: TwoQueries) -> None
     union = 2 * both.rate
     assert costs.cost_of(mem_opt(costs)) + union == pytest.approx(sliced(both).work)
     assert costs.cost_of(pulled_up(costs)) == pytest.approx(one_join(both).work)
-    assert costs.held_by(mem_opt(costs)) == pytest.approx(sliced(both).held)
-    assert costs.held_by(pulled_up(costs)) == pytest.approx(one_join(both).held)
+    assert held_by(costs, mem_opt(costs)) == pytest.approx(sliced(both).held)
+    assert held_by(costs, pulled_up(costs)) == pytest.approx(one_join(both).held)
 
 
 conditions = st.sampled_from([None, Condition("a", 0.1), Condition("b", 0.5), Condition("c", 0.9)])
@@ -244,8 +247,8 @@ def test_the_shortest_path_is_the_cheapest_of_all_chains(
 @given(some_readers, some_arrivals)
 def test_a_cut_at_every_window_holds_the_fewest_rows(readers: list[Reader], arrivals: Arrivals) -> None:
     costs = Chained(readers, arrivals)
-    least = min(costs.held_by(chain) for chain in all_chains(costs))
-    assert costs.held_by(mem_opt(costs)) == pytest.approx(least)
+    least = min(held_by(costs, chain) for chain in all_chains(costs))
+    assert held_by(costs, mem_opt(costs)) == pytest.approx(least)
 
 
 @settings(deadline=None)
@@ -253,7 +256,7 @@ def test_a_cut_at_every_window_holds_the_fewest_rows(readers: list[Reader], arri
 def test_without_conditions_all_chains_hold_as_much(windows: list[int], arrivals: Arrivals) -> None:
     costs = Chained([Reader(window * SECOND) for window in windows], arrivals)
     whole = (arrivals.left + arrivals.right) * max(windows)
-    assert [costs.held_by(chain) for chain in all_chains(costs)] == pytest.approx(
+    assert [held_by(costs, chain) for chain in all_chains(costs)] == pytest.approx(
         [whole] * 2 ** (len(set(windows)) - 1)
     )
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 import pyarrow as pa
 
 from weft.engine.relations.evaluate import Condition, Evaluator, Finisher, schema_of
+from weft.engine.relations.matched import Matched
 from weft.engine.relations.met import TIME, Met, Picked
 from weft.engine.relations.operator import Carried, ends_of
 from weft.engine.relations.parting import RowsBy
@@ -21,8 +22,9 @@ from weft.plan.nodes import Column
 from weft.plan.relations import Paired
 from weft.plan.relationtree import columns
 from weft.share.intakes import CONDITION
-from weft.share.model.load import Load
-from weft.share.relations.classes import shelves
+from weft.share.model.forecast import Basis
+from weft.share.relations.classes import Classes
+from weft.share.relations.cost import chain_keys, chained
 from weft.share.relations.links import LEFT, RIGHT, Chain, Link, Wanted
 from weft.share.relations.matching import matching
 from weft.times import BEGINNING, Duration, Instant
@@ -45,9 +47,8 @@ class Side:
         self.late: Counter[Depth] = Counter()  # rows of this step
         self.complete = BEGINNING
 
-    def store(self, keys: int) -> RowStore:
-        found = shelves(self._wanted, bool(keys), Load(), Load())
-        return RowStore(keys, found.classes, schema=self._schema)
+    def store(self, keys: int, classes: Classes) -> RowStore:
+        return RowStore(keys, classes, schema=self._schema)
 
     def feed(self, rows: pa.Table, time: str) -> None:
         """The rows of a batch. One from before some join was there may lack what that one asks for."""
@@ -128,6 +129,7 @@ class Chaining(Carried):
         links: Sequence[Link],
         times: tuple[str, str],
         finisher: Finisher,
+        basis: Basis | None = None,
     ) -> None:
         self.chain, self.links, self._times, self._finisher = chain, tuple(links), times, finisher
         self._sides = (
@@ -137,17 +139,34 @@ class Chaining(Carried):
         left, right = self._sides
         super().__init__((*left.columns, *right.columns))
         match = matching(chain.on, left.columns, right.columns)
+        self._texts = chain_keys(match)
         sides = (match.left, left), (match.right, right)
         self._keys = [Evaluator(keys, side.columns, finisher) for keys, side in sides]
-        self._stores = left.store(len(match.left)), right.store(len(match.right))
+        found = chained(chain, links, basis or Basis())
+        self.classes = found.left.classes, found.right.classes
+        self._stores = tuple(
+            side.store(len(match.left), classes)
+            for side, classes in zip(self._sides, self.classes, strict=True)
+        )
         self._rest = None if match.rest is None else Condition(match.rest, self.columns, finisher)
         self.met: list[Met] = []
         self.failing: list[Met] = []  # pairs of which it cannot be said whether they match
         self._upto = [BEGINNING, BEGINNING]
 
+    def matched(self) -> Iterator[Matched]:
+        streams = self.chain.left, self.chain.right
+        for stream, key, store in zip(streams, self._texts, self._stores, strict=True):
+            if key and store.keys:
+                yield Matched(stream, key, store.keys)
+
+    @property
+    def held(self) -> tuple[int, int]:
+        """How many rows of either side are held."""
+        return len(self._stores[0]), len(self._stores[1])
+
     @property
     def rows(self) -> int:
-        return len(self._stores[0]) + len(self._stores[1])
+        return sum(self.held)
 
     @property
     def nbytes(self) -> int:
@@ -209,11 +228,14 @@ class Chaining(Carried):
             met = met.filter(holds)
         self.met.append(met)
 
-    def relinked(self, links: Sequence[Link]) -> Chaining:
-        """The chain with these joins instead: itself if they are the same, else with the rows they want."""
+    def relinked(self, links: Sequence[Link], basis: Basis | None = None) -> Chaining:
+        """The chain with these joins instead: itself if they are the same, else with the rows they want.
+
+        In which classes these lie is decided anew, by what is known now.
+        """
         if frozenset(links) == frozenset(self.links):
             return self
-        other = Chaining(self.chain, links, self._times, self._finisher)
+        other = Chaining(self.chain, links, self._times, self._finisher, basis)
         for at, (store, side) in enumerate(zip(self._stores, other._sides, strict=True)):
             side.complete = self._sides[at].complete
             rows = side.adopted(store.all())

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import pyarrow as pa
 
 from weft.engine.relations.calendar import Calendar
 from weft.engine.relations.evaluate import Condition, Evaluator, Finisher, schema_of
+from weft.engine.relations.matched import Matched, matched
 from weft.engine.relations.operator import Carried, Told, as_changes, over
 from weft.engine.relations.pairing import side_by_side
 from weft.kernels.relations.changes import ChangeStore, Products, consolidate
@@ -18,6 +19,7 @@ from weft.plan.nodes import Column, Named
 from weft.plan.relations import Paired, Relation, Whether
 from weft.plan.relationtree import columns, reach_back
 from weft.plan.scope import column
+from weft.share.relations.flows import names
 from weft.share.relations.matching import Matching, matching
 from weft.times import Instant
 
@@ -55,6 +57,11 @@ class Meeting:
         self._schema = schema_of(both)
         self._rest = None if match.rest is None else Condition(match.rest, both, finisher)
         self.failed = 0
+
+    @property
+    def keys(self) -> tuple[int, int]:
+        """How many different keys either side has."""
+        return self._stores[0].keys, self._stores[1].keys
 
     @property
     def rows(self) -> int:
@@ -97,8 +104,14 @@ class PairingChanges(Carried):
     def __init__(self, relation: Paired, finisher: Finisher) -> None:
         super().__init__(columns(relation))
         self._left, self._right = Waiting(relation.left), Waiting(relation.right)
-        match = matching(relation.on, self._left.columns, self._right.columns)
+        self._relation = relation
+        match = self._match = matching(relation.on, self._left.columns, self._right.columns)
         self._pairs = Meeting(match, self._left.columns, self._right.columns, finisher)
+
+    def matched(self) -> Iterator[Matched]:
+        left, right = self._pairs.keys
+        yield from matched(names(self._match.left), self._relation.left, left)
+        yield from matched(names(self._match.right), self._relation.right, right)
 
     @property
     def rows(self) -> int:
@@ -127,7 +140,8 @@ class Checking(Carried):
         super().__init__(columns(relation))
         self._schema = schema_of(self.columns)
         self._source, self._other = Waiting(relation.source), Waiting(relation.other)
-        match = matching(relation.on, self.columns, self._other.columns)
+        self._relation = relation
+        match = self._match = matching(relation.on, self.columns, self._other.columns)
         others: Sequence[Column] = self._other.columns
         self._different: Evaluator | None = None
         if match.rest is None:
@@ -138,6 +152,11 @@ class Checking(Carried):
         self._there = Counting(distinct, len(self.columns))
         self._pairs = Meeting(match, self.columns, others, finisher)
         self._counts = Counting(anti if relation.negated else semi, len(self.columns))
+
+    def matched(self) -> Iterator[Matched]:
+        source, other = self._pairs.keys
+        yield from matched(names(self._match.left), self._relation.source, source)
+        yield from matched(names(self._match.right), self._relation.other, other)
 
     @property
     def rows(self) -> int:

@@ -17,6 +17,7 @@ from weft.engine.relations.editions import Tables, Version
 from weft.engine.relations.evaluate import Finisher
 from weft.engine.relations.flows import Flows
 from weft.engine.relations.joining import Joining
+from weft.engine.relations.matched import by_stream
 from weft.engine.relations.operator import Operator, Told
 from weft.engine.relations.pairing import PairingLives
 from weft.engine.relations.parting import RowsBy
@@ -30,6 +31,7 @@ from weft.plan.lookups import lookup
 from weft.plan.nodes import Stream
 from weft.plan.relations import Entries, Paired, Relation, Rows, Whether
 from weft.plan.relationtree import columns, streams
+from weft.share.model.forecast import Basis
 from weft.share.nodes import Woven
 from weft.share.relations.links import Chain
 from weft.share.relations.means import Means
@@ -96,10 +98,12 @@ class Graph:
         declared: Mapping[str, Stream],
         bounds: Mapping[str, Instant],
         tells_after: Mapping[str, Instant],
+        basis: Basis | None = None,
     ) -> None:
         """Carry out these queries: what stays goes on, what is new begins with nothing.
 
-        `bounds`: after when some see rows; `tells_after`: after when some tell of them.
+        `bounds`: after when some see rows; `tells_after`: after when some tell of them. `basis`: what is
+        known of the streams, by which rows of chains lie together.
         """
         before, self._nodes = self._nodes, {}
         tops, self.tops = self.tops, {}
@@ -107,7 +111,7 @@ class Graph:
             {each.query.name: (each.relation, bounds.get(each.query.name, BEGINNING)) for each in related},
             self._strategy,
         )
-        self._link(woven, declared)
+        self._link(woven, declared, basis)
         for key, planned in woven.nodes.items():
             self._nodes[key] = self._node(planned, before.get(key), declared)
         self._fresh = self._nodes.keys() - before.keys()
@@ -149,20 +153,20 @@ class Graph:
         known = self._flows[leaf.table].table.columns
         return Current(leaf, bound, known, self._finisher, resumed=self._is_new)
 
-    def _link(self, woven: Weave, declared: Mapping[str, Stream]) -> None:
+    def _link(self, woven: Weave, declared: Mapping[str, Stream], basis: Basis | None) -> None:
         """The chains of all joins; one that stays goes on with the rows that it holds."""
         before, self._chains = self._chains, {}
         for chain, links in woven.chains.items():
             times = declared[chain.left].statement.time_column, declared[chain.right].statement.time_column
             known = before.get(chain)
             if known is None:
-                known = Chaining(chain, tuple(links), times, self._finisher)
-            self._chains[chain] = known.relinked(tuple(links))
+                known = Chaining(chain, tuple(links), times, self._finisher, basis)
+            self._chains[chain] = known.relinked(tuple(links), basis)
 
-    def relink(self, other: Graph) -> None:
+    def relink(self, other: Graph, basis: Basis | None) -> None:
         """Have the chains hold what all joins of those of another graph want."""
         for chain, known in self._chains.items():
-            self._chains[chain] = known.relinked(other._chains[chain].links)
+            self._chains[chain] = known.relinked(other._chains[chain].links, basis)
         self._tap()
 
     def take_over(self, other: Graph) -> None:
@@ -285,6 +289,12 @@ class Graph:
     @property
     def chains(self) -> list[Chaining]:
         return list(self._chains.values())
+
+    def keys(self) -> dict[str, dict[str, int]]:
+        """How many values the keys of joins have, by stream and key."""
+        carried: list[Operator | Chaining] = [node.operator for node in self._nodes.values()]
+        carried += self._chains.values()
+        return by_stream(found for each in carried for found in each.matched())
 
     @property
     def rows(self) -> int:

@@ -7,12 +7,13 @@ Only the windows themselves are held, so the order may change at any time (Golab
 
 from __future__ import annotations
 
-from collections.abc import Sequence, Set
+from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass
 
 import pyarrow as pa
 
 from weft.engine.relations.evaluate import Condition, Evaluator, Finisher, schema_of
+from weft.engine.relations.matched import Matched, matched
 from weft.engine.relations.operator import Carried, Told
 from weft.kernels.relations.store import RowStore
 from weft.kernels.relations.tables import Lives, take
@@ -21,7 +22,7 @@ from weft.plan.relationpatterns import lasts
 from weft.plan.relations import Paired, Relation
 from weft.plan.relationtree import columns
 from weft.plan.scope import names_in
-from weft.share.joinorder import Side, best_order, cost
+from weft.share.joinorder import Side, best_order, cost, reorder_pays
 from weft.share.parts import conjunction
 from weft.share.relations.equalities import equal
 from weft.share.relations.many import Many
@@ -49,7 +50,7 @@ class Window:
     """The rows of one source: an index for each set of keys that it is looked up by."""
 
     def __init__(self, relation: Relation, finisher: Finisher) -> None:
-        self.columns = columns(relation)
+        self._relation, self.columns = relation, columns(relation)
         self.schema = schema_of(self.columns)
         self.length = lasts(relation)
         self._finisher = finisher
@@ -60,13 +61,17 @@ class Window:
 
     def store(self, match: Matching) -> RowStore:
         """The rows by these keys."""
-        name = tuple(key.expr.sql for key in match.right)
+        name = _by(match)
         if name not in self._stores:
             keys = Evaluator(match.right, self.columns, self._finisher)
             made = RowStore(len(name), [] if self.length is None else [[self.length]], schema=self.schema)
             self._fill(keys, made)
             self._stores[name] = keys, made
         return self._stores[name][1]
+
+    def has(self, keys: tuple[str, ...]) -> bool:
+        """Are its rows found by these keys?"""
+        return keys in self._stores
 
     def _fill(self, keys: Evaluator, store: RowStore) -> None:
         """With the rows that another index holds."""
@@ -87,6 +92,10 @@ class Window:
     def expire(self, before: Instant) -> None:
         for _, store in self._stores.values():
             store.expire(before)
+
+    def matched(self) -> Iterator[Matched]:
+        for keys, (_, store) in self._stores.items():
+            yield from matched(keys, self._relation, store.keys)
 
     @property
     def held(self) -> int:
@@ -117,6 +126,10 @@ class Joining(Carried):
         self._plans: dict[Order, list[list[Look]]] = {}
         self._looks(self.order)
         self._steps = 0
+
+    def matched(self) -> Iterator[Matched]:
+        for window in self._windows:
+            yield from window.matched()
 
     @property
     def rows(self) -> int:
@@ -164,28 +177,45 @@ class Joining(Carried):
         return self._plans[order]
 
     def _path(self, first: int, order: Order) -> list[Look]:
+        path = []
+        for at, known, match in self._matches(first, order):
+            window = self._windows[at]
+            both = (*known, *window.columns)
+            rest = None if match.rest is None else Condition(match.rest, both, self._finisher)
+            keys = Evaluator(match.left, known, self._finisher)
+            path.append(Look(at, keys, window.store(match), rest, tuple(window.schema.names)))
+        return path
+
+    def _matches(self, first: int, order: Order) -> Iterator[tuple[int, list[Column], Matching]]:
+        """The sources that a row of the first looks through, what it knows by then, and how it matches."""
         known: list[Column] = list(self._windows[first].columns)
         left = list(self._many.conditions)
-        path = []
         for at in (one for one in order if one != first):
             window = self._windows[at]
             names = {column.name for column in (*known, *window.columns)}
             mine = [each for each in left if names_in(each) <= names]
             left = [each for each in left if each not in mine]
             needed = self._equal.needed(mine, {column.name for column in window.columns})
-            match = matching(conjunction(needed), known, window.columns)
+            yield at, list(known), matching(conjunction(needed), known, window.columns)
             known += window.columns
-            rest = None if match.rest is None else Condition(match.rest, tuple(known), self._finisher)
-            keys = Evaluator(match.left, known[: len(known) - len(window.columns)], self._finisher)
-            path.append(Look(at, keys, window.store(match), rest, tuple(window.schema.names)))
-        return path
 
     def _reorder(self) -> None:
-        """Take another order where it costs clearly less, by what has come so far."""
+        """Take another order where it costs clearly less, by what has come so far, and pays for the change.
+
+        What was seen for as long as the longest window is taken to go on for as long again.
+        """
         sides = [window.side() for window in self._windows]
         best = best_order(sides)
-        if cost(best, sides) < GAIN * cost(self.order, sides) and self.has_keys(best):
+        now, then = cost(self.order, sides), cost(best, sides)
+        if then >= GAIN * now or not self.has_keys(best):
+            return
+        if reorder_pays(now, then, self.to_sort(best), max(side.seconds for side in sides)):
             self.order = best
+
+    def to_sort(self, order: Order) -> int:
+        """How many rows an order would have sorted by keys that they are not found by yet."""
+        found = {(at, _by(match)) for first in order for at, _, match in self._matches(first, order)}
+        return sum(self._windows[at].held for at, keys in found if not self._windows[at].has(keys))
 
     def has_keys(self, order: Order) -> bool:
         """Is every look-up by some key? Costs are of joins on one column; others would pair all with all."""
@@ -203,3 +233,8 @@ class Joining(Carried):
         return matching(
             conjunction([c for c in self._many.conditions if names_in(c) <= names]), known, columns
         )
+
+
+def _by(match: Matching) -> tuple[str, ...]:
+    """The keys that rows of a source are found by."""
+    return tuple(key.expr.sql for key in match.right)

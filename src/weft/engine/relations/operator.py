@@ -7,7 +7,7 @@ Nothing that is told later lies before `upto`.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Protocol, TypeVar
 
@@ -15,6 +15,7 @@ import numpy as np
 import pyarrow as pa
 
 from weft.engine.relations.evaluate import Condition, Evaluator, Finisher, schema_of
+from weft.engine.relations.matched import Matched
 from weft.kernels.relations.tables import NEVER, Changes, Lives
 from weft.plan.nodes import Column
 from weft.plan.relations import Kept, Made
@@ -34,6 +35,9 @@ class Operator(Protocol):
 
     def failed(self) -> int:
         """How many rows an expression has failed on since this was last asked."""
+
+    def matched(self) -> Iterator[Matched]:
+        """How many different keys it has seen."""
 
     @property
     def rows(self) -> int:
@@ -56,6 +60,9 @@ class Carried:
     def failed(self) -> int:
         found, self._failed = self._failed, 0
         return found
+
+    def matched(self) -> Iterator[Matched]:
+        yield from ()
 
     @property
     def rows(self) -> int:

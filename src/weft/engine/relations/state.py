@@ -26,6 +26,7 @@ from weft.plan.nodes import Program, Stream, Table
 from weft.plan.relations import Emitted, Relation
 from weft.plan.relationtree import last_end, streams, tables
 from weft.share.intakes import leaves
+from weft.share.model.forecast import Basis
 from weft.share.nodes import SharedPlan, Woven
 from weft.share.relations.strategy import Strategy
 from weft.times import BEGINNING, Duration, Instant
@@ -48,6 +49,7 @@ class Relations:
         self._bounds: dict[str, Instant] = {}
         self._tells_after: dict[str, Instant] = {}
         self._deriving: dict[str, Deriving] = {}  # what queries ask that begin whole
+        self._basis: Basis | None = None
         self._drained: dict[str, Instant] = {}  # streams of which all has been told up to some time
         self._standing: dict[str, Standing] = {}  # how far streams were in the last step
         self.arrivals = Arrivals()
@@ -63,14 +65,17 @@ class Relations:
         program: Program,
         bounds: Mapping[str, Instant],
         whole: Collection[str] = (),
+        basis: Basis | None = None,
     ) -> None:
         """Go on with the queries of this plan; `bounds`: some of them see only rows after some time.
 
-        Those that are `whole` see all rows, and only what they tell begins then.
+        Those that are `whole` see all rows, and only what they tell begins then. `basis`: what is known of
+        the streams.
         """
         self._related, self._declared = plan.related, {stream.name: stream for stream in program.streams}
         self._bounds = {name: at for name, at in bounds.items() if name not in whole}
         self._tells_after = {name: at for name, at in bounds.items() if name in whole}
+        self._basis = basis
         self._tables.declare(program.tables)
         self._declare_flows(program.tables)
         self._adopt()
@@ -91,9 +96,9 @@ class Relations:
             if any(leaves(whole, name))
         }
         bounds = self._all_bounds()
-        self._graph.adopt(self._related, self._declared, bounds, self._tells_after)
+        self._graph.adopt(self._related, self._declared, bounds, self._tells_after, self._basis)
         early = [each for each in self._related if _tells_early(each)]
-        self._early.adopt(early, self._declared, bounds, {})
+        self._early.adopt(early, self._declared, bounds, {}, self._basis)
         known = self._correcting
         self._correcting = {
             each.query.name: known.get(each.query.name) or Correcting(each.relation)
@@ -249,9 +254,9 @@ class Relations:
         other = Relations(self._finisher, self._strategy)
         other._related = tuple(each for each in self._related if each.query.name in names)
         other._declared, other._drained, other.arrivals = self._declared, self._drained, self.arrivals
-        other._tells_after = self._tells_after
+        other._tells_after, other._basis = self._tells_after, self._basis
         other._adopt()
-        other._graph.relink(self._graph)
+        other._graph.relink(self._graph, self._basis)
         return other
 
     def take_over(self, other: Relations) -> None:
@@ -273,6 +278,10 @@ class Relations:
     @property
     def flows(self) -> Flows:
         return self._flows
+
+    def keys(self) -> dict[str, dict[str, int]]:
+        """How many values the keys of joins have, by stream and key."""
+        return self._graph.keys()
 
     @property
     def graph(self) -> Graph:

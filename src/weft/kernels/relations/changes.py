@@ -80,6 +80,11 @@ class ChangeStore:
         return len(self._store)
 
     @property
+    def keys(self) -> int:
+        """How many different keys changes have had; few more than they have."""
+        return self._store.keys
+
+    @property
     def nbytes(self) -> int:
         return self._store.nbytes
 

@@ -6,7 +6,7 @@ from weft.share.draw.svg import box, text
 from weft.share.nodes import SharedPlan
 from weft.share.relations.links import Chain, Link
 from weft.share.relations.program import woven
-from weft.share.relations.show import show_chain_on
+from weft.share.relations.showchains import show_chain_on
 from weft.share.relations.slices import Slice, slices
 from weft.times import show_duration
 

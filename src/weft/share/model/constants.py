@@ -76,6 +76,10 @@ class Constants:
     step: float  # whatever a step answers
     query: float  # a query that has something to answer in a step
     feed: float  # a feed that a batch is folded into
+    kept: float  # a row of a join put where others look for it
+    lookup: float  # a row that looks for others in one class
+    looked: float  # and each of those that it looks at there
+    change: float  # a row that begins to hold, or ends, matched or counted where rows may be taken back
     origin: str = SHIPPED_AS
 
     def units(self) -> Iterator[tuple[str, float]]:
@@ -132,4 +136,8 @@ SHIPPED = Constants(
     step=0.005,
     query=400e-6,
     feed=1e-3,
+    kept=450e-9,
+    lookup=120e-9,
+    looked=100e-9,
+    change=2000e-9,
 )

@@ -26,6 +26,7 @@ class Load:
     counted: Mapping[Keys, float] = field(default_factory=dict)  # groups of feeds
     passing: Mapping[str, float] = field(default_factory=dict)  # by predicate: which part of the rows
     distinct: Mapping[str, float] = field(default_factory=dict)  # values of keys, by their text
+    joined: Mapping[str, float] = field(default_factory=dict)  # values of keys of joins, by their text
     rows_by: str = "assumed"  # | given | measured
     groups_by: str = "assumed"  # | given | measured
 

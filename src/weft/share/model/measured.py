@@ -21,6 +21,7 @@ class StreamMeasured:
     groups: Mapping[tuple[str, ...], int] = field(default_factory=dict)  # of feeds, by their keys
     passing: Mapping[str, float] = field(default_factory=dict)  # by predicate: which part of the rows
     distinct: Mapping[str, float] = field(default_factory=dict)  # values of keys, by their text
+    joined: Mapping[str, float] = field(default_factory=dict)  # values of keys of joins, by their text
 
     def load(self) -> Load | None:
         """As what a prediction rests on; None if too little has come."""
@@ -35,6 +36,7 @@ class StreamMeasured:
             counted={keys: float(count) for keys, count in self.groups.items()},
             passing=self.passing,
             distinct=self.distinct,
+            joined=self.joined,
             rows_by="measured",
             groups_by="measured" if keyed else "assumed",
         )
@@ -87,6 +89,7 @@ def _stream_json(stream: StreamMeasured) -> dict[str, Any]:
         "groups": [[list(keys), count] for keys, count in stream.groups.items()],
         "passing": dict(stream.passing),
         "distinct": dict(stream.distinct),
+        "joined": dict(stream.joined),
     }
 
 

@@ -9,8 +9,11 @@ import pyarrow as pa
 import pytest
 
 from tests.unit.engine.relations.homes import OnHome
+from tests.unit.engine.relations.loom import Loom
 from weft.engine import runtime
 from weft.engine.relations.deduplicating import Deduplicating
+from weft.optimize.pipeline import optimize_program
+from weft.testing.harness import bound
 
 SECOND = 1_000_000
 STREAMS = "".join(
@@ -70,22 +73,133 @@ def test_a_chain_holds_what_some_query_still_wants(seed: int, tmp_path: Path) ->
     adapter.stop()
 
 
-def test_distinct_holds_at_most_twice_what_is_there(tmp_path: Path) -> None:
-    rng, adapter = Random(7), OnHome(tmp_path / "home")
-    adapter.start(
-        STREAMS
-        + "CREATE QUERY keys AS SELECT DISTINCT x.v FROM a [RANGE 20 SECONDS] x, b [RANGE 9 SECONDS] y;"
-    )
-    most = 0
+Ask = tuple[int, int | None]  # range in seconds, and least v: None for every row
+Asks = tuple[Ask, Ask]  # of either side
+
+
+class Chained:
+    """Joins of one chain, fed at random: streams at paces of their own, some keys null."""
+
+    def __init__(self, asks: list[Asks], rng: Random) -> None:
+        queries = [self._query(at, *each) for at, each in enumerate(asks)]
+        self.loom = Loom(optimize_program(bound(STREAMS + "".join(queries))))
+        self._asks, self._rng = asks, rng
+        self._history: tuple[list[tuple[int, int]], ...] = ([], [])
+        self._now = [0, 0]
+
+    @staticmethod
+    def _query(number: int, left: Ask, right: Ask) -> str:
+        asked = [
+            f"{one}.v >= {least}"
+            for one, (_, least) in zip("xy", (left, right), strict=True)
+            if least is not None
+        ]
+        where = f" WHERE {' AND '.join(asked)}" if asked else ""
+        return (
+            f"CREATE QUERY q{number} AS SELECT x.v, y.v AS w FROM a [RANGE {left[0]} SECONDS] x "
+            f"JOIN b [RANGE {right[0]} SECONDS] y ON x.k = y.k{where};\n"
+        )
+
+    def feed(self) -> None:
+        """One batch of either stream, at its time or some seconds later."""
+        side = self._rng.randrange(2)
+        self._now[side] += self._rng.choice([0, 1, 1, 2, 5])
+        rows = [(self._rng.randrange(10), self._rng.random() < 0.9) for _ in range(self._rng.randrange(1, 5))]
+        table = batch(self._now[side], [v for v, _ in rows])
+        keys = pa.array([self._rng.choice("ABC") if known else None for _, known in rows], pa.string())
+        self.loom.feed("ab"[side], table.set_column(0, "k", keys))
+        self._history[side].extend((self._now[side], v) for v, known in rows if known)
+
+    def held(self) -> tuple[int, int]:
+        (chain,) = self.loom.relations.graph.chains
+        return chain.held
+
+    def wanted(self, asks: list[Asks]) -> tuple[int, int]:
+        """Rows of either side that a row to come of the other may be paired with, by a plain count."""
+        return tuple(
+            sum(
+                any(at + range_ > self._now[1 - side] and v >= (least or 0) for range_, least in mine)
+                for at, v in self._history[side]
+            )
+            for side, mine in enumerate(zip(*asks, strict=True))
+        )
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_a_chain_holds_the_rows_that_some_query_still_wants_and_no_others(seed: int) -> None:
+    """With other conditions for other queries no one of them wants all rows that are held.
+
+    It wants what it would hold alone, so the chain holds at least what the one that holds most would; each
+    row is held once, so it holds at most what they would hold together.
+    """
+    rng = Random(seed)
+    some = [None, None, 2, 5, 8]
+    asks = [
+        ((rng.choice([2, 5, 9, 20]), rng.choice(some)), (rng.choice([2, 5, 9, 20]), rng.choice(some)))
+        for _ in range(rng.randrange(1, 7))
+    ]
+    chained = Chained(asks, rng)
+    for _ in range(60):
+        chained.feed()
+        alone = [sum(chained.wanted([each])) for each in asks]
+        assert chained.held() == chained.wanted(asks)
+        assert max(alone) <= sum(chained.held()) <= sum(alone)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_with_equal_conditions_a_chain_holds_what_the_largest_query_would(seed: int) -> None:
+    rng = Random(100 + seed)
+    least = rng.choice([None, 4]), rng.choice([None, 4])
+    ranges = [rng.choice([1, 2, 5, 9, 20]) for _ in range(rng.randrange(1, 7))]
+    asks = [((each, least[0]), (each, least[1])) for each in ranges]
+    chained = Chained(asks, rng)
+    for _ in range(60):
+        chained.feed()
+        assert sum(chained.held()) == max(sum(chained.wanted([each])) for each in asks)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_with_unequal_windows_each_side_holds_what_the_largest_query_would_of_it(seed: int) -> None:
+    """One query may be the largest on the left, another on the right: then neither alone holds both."""
+    rng = Random(200 + seed)
+    least = rng.choice([None, 4]), rng.choice([None, 4])
+    lengths = [1, 2, 5, 9, 20]
+    asks = [((rng.choice(lengths), least[0]), (rng.choice(lengths), least[1])) for _ in range(4)]
+    chained = Chained(asks, rng)
+    for _ in range(60):
+        chained.feed()
+        alone = [chained.wanted([each]) for each in asks]
+        assert chained.held() == (max(left for left, _ in alone), max(right for _, right in alone))
+
+
+def values_there(history: dict[str, History], beside: bool) -> set[int]:
+    """The values of a in 7 seconds, `beside` rows of b in 3 seconds, as of the last instant that is final."""
+    if not history["a"] or (beside and not history["b"]):
+        return set()
+    before = min(rows[-1][0] for name, rows in history.items() if name == "a" or beside)
+    found = {v for at, v in history["a"] if before - 7 <= at < before}
+    return found if not beside or any(before - 3 <= at < before for at, _ in history["b"]) else set()
+
+
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("source", ["a [RANGE 7 SECONDS] x", "a [RANGE 7 SECONDS] x, b [RANGE 3 SECONDS] y"])
+def test_distinct_holds_at_most_twice_what_is_there(source: str, seed: int) -> None:
+    """Of each value that is there the life that was told, and at most one that goes on."""
+    rng, history = Random(300 + seed), {"a": [], "b": []}
+    query = f"CREATE QUERY keys AS SELECT DISTINCT x.v FROM {source};"
+    loom = Loom(optimize_program(bound(STREAMS + query)))
+    nodes = [node.operator for node in loom.relations.graph.nodes()]
+    (distinct,) = [each for each in nodes if isinstance(each, Deduplicating)]
+    most = 0.0
     for now in range(40):
-        for stream in "ab":
-            adapter.ingest(stream, batch(now, [rng.randrange(6) for _ in range(5)]))
-        nodes = adapter.runtime.relations.graph.nodes()
-        (held,) = (len(each.operator.longest) for each in nodes if isinstance(each.operator, Deduplicating))
-        assert held <= 2 * 6
-        most = max(most, held)
-    assert most > 6
-    adapter.stop()
+        for stream, rows in history.items():
+            values = [rng.randrange(8) for _ in range(rng.randrange(0, 6))]
+            loom.feed(stream, batch(now, values))
+            rows += [(now, v) for v in values]
+        there = values_there(history, beside="y" in source)
+        assert len(distinct.longest) <= 2 * len(there)
+        most = max(most, len(distinct.longest) / max(len(there), 1))
+    assert most > 1  # else no row that goes on was ever held
 
 
 def test_files_of_the_log_are_kept_for_as_long_as_the_longest_window(
