@@ -108,13 +108,13 @@ def test_the_order_of_the_sides_makes_no_other_chain(other: str) -> None:
     one = JOIN.format("one", "1 MINUTE", "s.id = a.id AND s.size < a.code")
     text = explained(one, f"CREATE QUERY other AS SELECT s.id {other};")
     assert "chain c0: sent and acks on left.id = right.id AND left.size < right.code, 2 joins of 2" in text
-    assert "other  sent 1 min and acks 1 h" in text
+    assert "for other  in sent 1 min and acks 1 h" in text
 
 
 def test_a_chain_is_shown_as_its_first_join_was_written() -> None:
     text = explained(JOIN.format("one", "1 MINUTE", "a.id = s.id AND a.code > s.size"))
     assert "chain c0: sent and acks on left.id = right.id AND left.size < right.code" in text
-    assert "rows of sent are held" in text[: text.index("rows of acks are held")]
+    assert "a row of sent looks" in text[: text.index("a row of acks looks")]
 
 
 def test_a_join_of_a_stream_with_itself_the_other_way_round_is_the_same_chain() -> None:
