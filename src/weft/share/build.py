@@ -12,25 +12,30 @@ from dataclasses import dataclass, replace
 
 from weft.plan.nodes import Program, Query, Related, Stream
 from weft.share.intakes import gathered, woven
-from weft.share.loom import Loom
+from weft.share.loom import NO_TURNS, Loom
 from weft.share.members import Taken, take
 from weft.share.model.forecast import Basis
 from weft.share.nodes import Guard, Saving, SharedPlan, StreamPlan, Tap, Woven
 from weft.share.parts import parts
-from weft.share.predicates import Hidden
+from weft.share.predicates import Hidden, Turns
 from weft.share.slicing import overlap
 
 STALE = 0.25  # of the queries: when so many have gone, the plan is made anew without what only they needed
 FEW = 8  # queries that may go before that
 
 
-def build(program: Program, hidden: Hidden | None = None, basis: Basis | None = None) -> SharedPlan:
+def build(
+    program: Program,
+    hidden: Hidden | None = None,
+    basis: Basis | None = None,
+    turns: Turns = NO_TURNS,
+) -> SharedPlan:
     """The shared plan of `program`; a stream that no query reads is left out.
 
-    `hidden` tells by which keys queries pick groups; what it does not tell of a query is decided here, by
-    what is known of the streams.
+    `hidden` tells by which keys queries pick groups, `turns` of some since when; what it does not tell of a
+    query is decided here, by what is known of the streams.
     """
-    return Planner().plan(program, hidden, basis=basis)
+    return Planner().plan(program, hidden, basis=basis, turns=turns)
 
 
 class Planner:
@@ -42,6 +47,7 @@ class Planner:
         self._related: dict[str, tuple[Woven, dict[str, Guard]]] = {}
         self._saved: dict[str, _Apart] = {}
         self._total = _Apart()
+        self._turns: Turns = {}
         self._gone = 0  # queries, since all was woven
 
     def plan(
@@ -50,6 +56,7 @@ class Planner:
         hidden: Hidden | None = None,
         anew: bool = False,
         basis: Basis | None = None,
+        turns: Turns = NO_TURNS,
     ) -> SharedPlan:
         """The plan of `program`, from that of the one before; queries are known by being the same object.
 
@@ -58,7 +65,9 @@ class Planner:
         self._relate(program)
         single = [query for query in program.queries if not isinstance(query.plan, Related)]
         now = {query.name: query for query in single}
-        gone = [name for name, taken in self._taken.items() if now.get(name) is not taken.query]
+        before, self._turns = self._turns, turns
+        other = {name for name in now if before.get(name) != turns.get(name)}
+        gone = [n for n, taken in self._taken.items() if n in other or now.get(n) is not taken.query]
         for name in gone:
             self._drop(name)
         streams = {stream.name: stream for stream in program.streams}
@@ -91,7 +100,7 @@ class Planner:
             taken = self._taken[query.name] = take(query, loom.types)
             new.setdefault(loom.stream.name, []).append(taken)
         for stream, taken_apart in new.items():
-            self._looms[stream].add(taken_apart, hidden, basis)
+            self._looms[stream].add(taken_apart, hidden, basis, self._turns)
 
     def _drop(self, name: str) -> None:
         taken = self._taken.pop(name)
@@ -115,7 +124,7 @@ class Planner:
             if same is not None and same.stream is not loom.stream:
                 mine = [take(taken.query, loom.types) for taken in mine]
                 self._taken |= {taken.query.name: taken for taken in mine}
-            loom.add(mine, fixed, Basis())
+            loom.add(mine, fixed, Basis(), self._turns)
         self._looms, self._gone = looms, 0
 
     def _shared(self) -> SharedPlan:
