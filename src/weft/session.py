@@ -183,7 +183,9 @@ class Session:
         loads = (Loads() if measured is None else measured.loads()).given(*checked(rate, groups))
         basis = Basis(loads, constants_of(self.home))
         hidden = None if self._running is None else self._running.picks_by
-        return explain_program(self.program, name, format, basis, measured if analyze else None, hidden)
+        turns = {} if self._running is None else self._running.turns
+        told = measured if analyze else None
+        return explain_program(self.program, name, format, basis, told, hidden, turns)
 
     def _measured(self, wanted: bool) -> Measured | None:
         """What the run has counted and used; that of another process only if it is `wanted`."""

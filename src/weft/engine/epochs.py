@@ -17,6 +17,7 @@ from weft.lang.printer import print_statement
 from weft.lang.statements import CreateQuery, CreateRelation, CreateStream
 from weft.log.catalog import Catalog, NewQuery, QueryVersion
 from weft.plan.nodes import Program, Query
+from weft.share.model.measured import Happened
 from weft.share.predicates import Turn
 from weft.times import Instant
 
@@ -97,6 +98,24 @@ def turns(versions: Iterable[QueryVersion]) -> dict[str, Turn]:
         for query in versions
         if query.switched is not None
     }
+
+
+def switches(catalog: Catalog, most: int) -> tuple[Happened, ...]:
+    """The last switches of running queries, no more than so many."""
+    versions = [query for query in catalog.all_versions() if query.switched is not None]
+    turning = {
+        query.switched.epoch for query in versions if query.switched and query.switched.before is not None
+    }
+    made = [epoch for epoch in catalog.epochs if epoch.switched][-most:]
+    return tuple(
+        Happened(
+            epoch.at,
+            epoch.reason.removeprefix(SWITCHED),
+            tuple(key.rpartition("@")[0] for key in epoch.switched),
+            epoch.number not in turning,
+        )
+        for epoch in made
+    )
 
 
 def keys(catalog: Catalog, program: Program, texts: Texts) -> dict[str, str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import logging
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,7 +12,10 @@ import pytest
 from tests.unit.engine.bench import Bench, Row, row
 from weft.engine import census, knowledge, replanning
 from weft.engine.account import Account
+from weft.engine.epochs import turns
 from weft.engine.replanning import Replanning
+from weft.share.explain import explain_program
+from weft.share.model.measured import Measured
 from weft.share.model.offer import Limits
 
 WINDOW = "[RANGE 4 SECONDS SLIDE 2 SECONDS]"
@@ -89,6 +93,33 @@ def test_one_customer_becomes_thousands_and_the_key_is_given_up(
     assert said.startswith("stream trades is planned anew: 8 queries from key sym to rows asked: ")
     before = {2: 2 * ROWS, 4: 4 * ROWS, 6: 4 * ROWS, 8: 4 * ROWS, 10: 2 * ROWS + 2}
     assert load.counts("r0") == before | {12: 4, 14: 4, 16: 4, 18: 4, 20: 4, 22: 2}
+    load.bench.close()
+
+
+def test_what_happened_is_told(tmp_path: Path) -> None:
+    load = Load(tmp_path)
+    load.run(3, customers=ROWS)
+    (under_way,) = load.account.measured().switches
+    assert under_way.queries == tuple(f"r{at}" for at in range(8))
+    assert not under_way.settled
+    runtime, measured = load.bench.runtime, load.account.measured()
+    assert Measured.from_json(json.loads(json.dumps(measured.to_json()))) == measured
+    hidden = {name: query.picks_by for name, query in runtime.running.items()}
+    told = (hidden, turns(runtime.running.values()))
+    said = explain_program(runtime.program, "r3", "text", None, measured, *told)
+    assert "  switched to that in windows that start after 1970-01-01 00:00:02.999" in said
+    assert "    those before are still to be answered, from f1 by sym, from rows; picks sym = 's3'" in said
+    assert "  switched while it ran\n" in said
+    assert "8 queries from key sym to rows asked: " in said
+    assert said.endswith("; windows from before are still to be answered")
+    described = json.loads(explain_program(runtime.program, "r3", "json", None, measured, *told))
+    assert described["measured"]["switches"][0]["why"] == under_way.why
+    query = described["shared"]["streams"][0]["queries"][3]
+    assert query["switched"]["earlier"] == {"feed": "f1", "picks": "sym = 's3'"}
+    load.run(9, customers=ROWS)
+    (done,) = load.account.measured().switches
+    assert done.settled
+    assert done.why == under_way.why
     load.bench.close()
 
 
