@@ -184,8 +184,9 @@ class Session:
         basis = Basis(loads, constants_of(self.home))
         hidden = None if self._running is None else self._running.picks_by
         decided = None if self._running is None else self._running.decided
-        used = measured if analyze else None
-        return explain_program(self.program, name, format, basis, used, hidden, decided)
+        turns = {} if self._running is None else self._running.turns
+        told = measured if analyze else None
+        return explain_program(self.program, name, format, basis, told, hidden, decided, turns)
 
     def _measured(self, wanted: bool) -> Measured | None:
         """What the run has counted and used; that of another process only if it is `wanted`."""

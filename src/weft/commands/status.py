@@ -32,7 +32,8 @@ def command(queries: tuple[str, ...], home: AnyPath | None, form: str) -> None:
       step_seconds, latency_seconds, partials_apart, partials_shared, row_updates_apart, row_updates_shared
       streams: [name, state (running|idle|stopped|failed), error, batches, rows, rows_per_second, max_time,
                 watermark, late, no_time, ahead, corrupt, batch_seconds]
-      measured: what was counted and used during the last minute, CPU time in seconds
+      measured: what was counted and used during the last minute, CPU time in seconds; switches: [at, why,
+                queries, settled], the last times that running queries were given another treatment
       queries: [name, version, stream, state (running|failed), error, window, next_end, waits_for, windows,
                 answers, late, dead, sink, sink_state (ok|retrying|failed|done), sink_error, delivered]
     Event times are whole microseconds since 1970.

@@ -9,12 +9,14 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from weft.engine.cputime import tree_seconds
+from weft.engine.epochs import switches
 from weft.engine.runtime import Runtime
 from weft.share.model.cost import Level
-from weft.share.model.measured import Measured, StreamMeasured
+from weft.share.model.measured import Happened, Measured, StreamMeasured
 from weft.times import BEGINNING, SECOND, Instant
 
 SPAN = 60.0  # seconds
+SWITCHES = 5  # that are told
 
 Name = TypeVar("Name", bound=str)
 Number = TypeVar("Number", int, float)
@@ -80,7 +82,12 @@ class Account:
             queries=_less(last.queries, first.queries),
             answers=_less(last.answers, first.answers),
             streams={name: self._stream(name, first, last) for name in last.rows},
+            switches=self._switches(),
         )
+
+    def _switches(self) -> tuple[Happened, ...]:
+        with self._runtime.lock:
+            return switches(self._runtime.catalog, SWITCHES)
 
     def _stream(self, name: str, first: _Look, last: _Look) -> StreamMeasured:
         began = first.latest.get(name, BEGINNING)

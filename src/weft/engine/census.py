@@ -23,7 +23,7 @@ from weft.share.signatures import is_signature, read_signature
 
 FADE = 0.9  # of what was counted, with every batch: what rows are like may change
 LOOK = 16  # batches, of which one is looked at for the values of keys
-MOST = 1 << 17  # cells that are looked at
+MOST = 1 << 17  # cells of a feed that are looked at
 KEPT = 1000  # predicates, and keys, of which a restart knows what was counted
 
 Numbers = dict[str, dict[str, float]]  # by stream, and by predicate or key
@@ -59,7 +59,7 @@ class Census:
                     self._add(batch.stream, where, rows, _total(cells, name))
             for where, passed in _conditions(batch.standing.get(INTAKE)):
                 self._add(batch.stream, where, rows, passed)
-            if batch.number % LOOK == 0 and cells.num_rows <= MOST:
+            if batch.number % LOOK == 0:
                 self._look(batch, cells, rows)
 
     def match(self, keys: Mapping[str, Mapping[str, int]]) -> None:
@@ -75,8 +75,8 @@ class Census:
             if name not in cells.column_names:
                 continue
             mine = cells.filter(pc.equal(cells.column("feed"), root))
-            values[key] = float(pc.count_distinct(mine.column(name)).as_py())
-            if is_signature(key):
+            values[key] = float(pc.count_distinct(mine.column(name).slice(0, MOST)).as_py())
+            if is_signature(key) and mine.num_rows <= MOST:
                 for condition, passed in _bits(batch.plan, root, key, mine, name):
                     self._add(batch.stream, condition, rows, passed)
 

@@ -229,13 +229,13 @@ def _add(answers: Answers, item: Item, table: pa.Table, done: Done, out: BundleW
     chosen = item.shape.choose(table, done, broken(table))
     answer = item.shape.select(done, chosen)
     out.add_parts(answer, parts_of(item, chosen.rows, answer.num_rows))
-    for name, failed in failed_rows(item, chosen):
-        answers.failed[name] = failed
+    answers.add(Answers(failed=dict(failed_rows(item, chosen))))
 
 
 def _count_windows(answers: Answers, item: Item) -> None:
     for portion, count in zip(item.portions, item.count_windows(), strict=True):
-        answers.windows |= {shape.query.name: count for shape in portion.shapes}
+        for name in (shape.query.name for shape in portion.shapes):
+            answers.windows[name] = answers.windows.get(name, 0) + count
 
 
 def parts_of(item: Item, chosen: Rows | None, count: int, named: bool = True) -> dict[str, Part]:

@@ -8,7 +8,7 @@ out until its text changes.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 from weft.errors import RunError
@@ -17,6 +17,8 @@ from weft.lang.printer import print_statement
 from weft.lang.statements import CreateQuery, CreateRelation, CreateStream
 from weft.log.catalog import Catalog, NewQuery, QueryVersion
 from weft.plan.nodes import Program, Query
+from weft.share.model.measured import Happened
+from weft.share.predicates import Turn
 from weft.times import Instant
 
 Bound = Callable[[Query], Instant | None]
@@ -24,6 +26,8 @@ Whole = Callable[[Query], bool]
 PicksBy = Mapping[str, tuple[str, ...]]  # by query
 
 FAILED = "failed: "  # how the reason of an epoch that takes a failed query out of force begins
+SWITCHED = "switched: "  # and of one that has queries pick by other columns,
+SETTLED = "settled"  # and of one from which on they do so alone
 
 SOURCE_OPTIONS = ("path", "subscribe", "subscribepattern", "assign", "name", "host", "port")
 
@@ -94,6 +98,33 @@ def unchanged(catalog: Catalog, program: Program, texts: Texts) -> dict[str, Que
     """The queries of a program that are in force, as they are."""
     wanted = {query.name: texts.of(query) for query in program.queries}
     return {query.name: query for query in catalog.queries() if query.text == wanted.get(query.name)}
+
+
+def turns(versions: Iterable[QueryVersion]) -> dict[str, Turn]:
+    """Of the queries that were switched while they ran, when, and what is left from before."""
+    return {
+        query.name: Turn(query.switched.at, query.switched.before)
+        for query in versions
+        if query.switched is not None
+    }
+
+
+def switches(catalog: Catalog, most: int) -> tuple[Happened, ...]:
+    """The last switches of running queries, no more than so many."""
+    versions = [query for query in catalog.all_versions() if query.switched is not None]
+    turning = {
+        query.switched.epoch for query in versions if query.switched and query.switched.before is not None
+    }
+    made = [epoch for epoch in catalog.epochs if epoch.switched][-most:]
+    return tuple(
+        Happened(
+            epoch.at,
+            epoch.reason.removeprefix(SWITCHED),
+            tuple(key.rpartition("@")[0] for key in epoch.switched),
+            epoch.number not in turning,
+        )
+        for epoch in made
+    )
 
 
 def keys(catalog: Catalog, program: Program, texts: Texts) -> dict[str, str]:

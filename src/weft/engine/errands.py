@@ -14,6 +14,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
+import numpy as np
 import pyarrow as pa
 
 from weft.engine.buckets import Share, is_cells, name_of
@@ -169,7 +170,10 @@ class _Shaped:
     def add(self, item: Item) -> None:
         shape = item.shape
         for portion in item.portions:
-            self.windows |= {each.query.name: item.ends(portion) for each in portion.shapes}
+            ends = item.ends(portion)
+            for name in (each.query.name for each in portion.shapes):
+                there = self.windows.get(name)
+                self.windows[name] = ends if there is None else np.concatenate([there, ends])
         if shape.compiled is None:
             self._add(UNSHAPED, item, item.table())
             return

@@ -13,11 +13,12 @@ from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass
 
 from weft.engine.finals import Reading
+from weft.engine.held import floor_of
 from weft.engine.roll import Entry
 from weft.engine.shape import Shape
 from weft.kernels.picks import Choice
 from weft.share.nodes import Tap
-from weft.times import BEGINNING, Instant
+from weft.times import Instant
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +36,7 @@ class Family:
 
     sets: tuple[tuple[Tap, Reading], ...]  # of any of them: a tap for each of its grouping sets
     floor: Instant
+    until: Instant | None  # no window starts after that
     members: Mapping[Choice | None, tuple[Shape, ...]]
 
     @property
@@ -56,16 +58,17 @@ class Family:
 
 def families(entries: Iterable[Entry], floors: Mapping[str, Instant]) -> tuple[Family, ...]:
     """The queries of a plan, as they are answered together."""
-    found: dict[tuple[int, Instant, Hashable], dict[Choice | None, list[Entry]]] = {}
+    found: dict[tuple[int, Instant, Instant | None, Hashable], dict[Choice | None, list[Entry]]] = {}
     for entry in entries:
-        floor = floors.get(entry.tap.query.name, BEGINNING)
-        alike = found.setdefault((entry.kind, floor, entry.among), {})
+        kind = (entry.kind, floor_of(entry.tap, floors), entry.tap.until, entry.among)
+        alike = found.setdefault(kind, {})
         alike.setdefault(entry.choice, []).append(entry)
     return tuple(
         Family(
             next(iter(members.values()))[0].sets,
             floor,
+            until,
             {choice: tuple(each.shape for each in same) for choice, same in members.items()},
         )
-        for (_, floor, _), members in found.items()
+        for (_, floor, until, _), members in found.items()
     )

@@ -51,7 +51,7 @@ def held(taps: Iterable[Asking], floors: Mapping[str, Instant], reach: Reach) ->
         if window not in starts:
             upto = reach.upto(window.range)
             starts[window] = needed_from(window.range, window.slide, window.offset, upto)
-        after = max(floors.get(tap.query.name, BEGINNING), starts[window] - 1, BEGINNING)
+        after = max(floor_of(tap, floors), starts[window] - 1)
         for key, text in needed:
             partials = found.partials.setdefault(key, {})
             partials[text] = min(after, partials.get(text, after))
@@ -61,6 +61,11 @@ def held(taps: Iterable[Asking], floors: Mapping[str, Instant], reach: Reach) ->
             held_for = found.masks.setdefault(signature, {})
             held_for[mask] = min(after, held_for.get(mask, after))
     return found
+
+
+def floor_of(tap: Tap, floors: Mapping[str, Instant]) -> Instant:
+    """The time after which the windows start that a tap answers; `floors` are the bounds of queries."""
+    return max(floors.get(tap.query.name, BEGINNING), tap.after)
 
 
 def masks_of(plan: StreamPlan, tap: Tap) -> Iterator[Mask]:

@@ -25,13 +25,16 @@ def late_rows(
     floors: Mapping[str, Instant],
     reach: Reach,
 ) -> dict[str, int]:
-    """How many rows of a batch came too late, by query; a row counts once for each query that wants it."""
+    """How many rows of a batch came too late, by query; a row counts once for each query that wants it.
+
+    Of the two halves of a query the earlier is asked, which all batches have cells for.
+    """
     upto = max((reach.upto(tap.window.range) for tap in plan.taps), default=BEGINNING)
     old = _Old(table, described, upto)
     if not old:
         return {}
     late = {}
-    for tap in plan.taps:
+    for tap in (each.halves[0] for each in plan.taps):
         window, feed = tap.window, plan.feeds[tap.feed]
         count = 0
         for slices, rows in old.rows(feed_key(feed), feed.partials[tap.present].text, tap.picks):

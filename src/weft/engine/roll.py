@@ -15,11 +15,12 @@ from weft.engine.shape import Shape, shape
 from weft.kernels.picks import Choice
 from weft.share.nodes import StreamPlan, Tap
 from weft.share.same import Asked, asked
+from weft.times import Instant
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One query: how it is answered."""
+    """One query, or one half of it: how it is answered."""
 
     tap: Tap
     shape: Shape
@@ -35,20 +36,20 @@ class Roll:
     """The queries of a plan, by name."""
 
     def __init__(self) -> None:
-        self._entries: dict[str, Entry] = {}
+        self._entries: dict[tuple[str, Instant | None], Entry] = {}
         self._kinds: dict[Asked, int] = {}
 
     def call(self, plan: StreamPlan) -> tuple[list[Entry], list[Entry]]:
         """The entries of all queries, in the order of the plan; and those of them that are new."""
         before, self._entries = self._entries, {}
         new = []
-        for tap in plan.taps:
-            name = tap.query.name
-            entry = before.get(name)
+        for tap in plan.halves:
+            half = (tap.query.name, tap.until)
+            entry = before.get(half)
             if entry is None or entry.tap is not tap:
                 entry = self._entry(plan, tap)
                 new.append(entry)
-            self._entries[name] = entry
+            self._entries[half] = entry
         return list(self._entries.values()), new
 
     def _entry(self, plan: StreamPlan, tap: Tap) -> Entry:

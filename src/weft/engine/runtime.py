@@ -22,7 +22,7 @@ from weft.engine.batch import Batch
 from weft.engine.bucketed import Bucketed, Place
 from weft.engine.buckets import is_cells, spread
 from weft.engine.census import Census
-from weft.engine.epochs import FAILED, PicksBy, Texts, Whole, change, left_out, unchanged
+from weft.engine.epochs import FAILED, PicksBy, Texts, Whole, change, left_out, turns, unchanged
 from weft.engine.errands import Crew
 from weft.engine.fresh import Fresh
 from weft.engine.held import Held, first_bound
@@ -42,6 +42,7 @@ from weft.engine.relations.spreads import Spreads
 from weft.engine.relations.state import Relations
 from weft.engine.shape import Done, Job
 from weft.engine.step import StreamState
+from weft.engine.switching import settle, switch
 from weft.engine.tables import TableVersions, check_key, shaped
 from weft.engine.tally import Tally
 from weft.engine.windows import Reach
@@ -144,12 +145,21 @@ class Runtime:
         with self.lock:
             for name, reason in failed.items():
                 self.catalog.change(
-                    effective=self._next_batches(),
+                    effective=self.next_batches(),
                     drop=[name],
                     reason=FAILED + reason,
                     buckets=self.buckets,
                 )
             self._adopt(self.program, self._plan(self.program, anew=True))
+
+    def switch(self, picks_by: PicksBy, why: str) -> None:
+        """Have running queries pick by other columns, in windows that start after all rows so far."""
+        with self._stepping, self.lock:
+            switch(self, picks_by, why)
+
+    def renew(self) -> None:
+        """Go on under the plan that the catalog asks for now."""
+        self._adopt(self.program, self._plan(self.program))
 
     def _plan(self, program: Program, anew: bool = False) -> SharedPlan:
         """The plan of the queries that are to be in force; `anew`: without what others have left behind."""
@@ -160,6 +170,7 @@ class Runtime:
             {name: version.picks_by for name, version in known.items()},
             anew,
             basis_of(self),
+            turns=turns(known.values()),
         )
 
     def _put_in_force(self, program: Program) -> None:
@@ -170,13 +181,13 @@ class Runtime:
             self.catalog,
             program,
             self.texts,
-            lambda query: self._bound(program, query, there, picked),
+            lambda query: self.bound(program, query, there, picked),
             picked,
             self._whole(plan),
         )
         if changed:
             self.catalog.change(
-                effective=self._next_batches(),
+                effective=self.next_batches(),
                 add=changed.add,
                 drop=changed.drop,
                 streams=changed.streams,
@@ -186,7 +197,7 @@ class Runtime:
             self._adopt(program, plan)
             warm(self, [new.name for new in changed.add if new.whole])
 
-    def _bound(
+    def bound(
         self, program: Program, query: Query, there: dict[str, Held], picked: PicksBy
     ) -> Instant | None:
         """After which time the windows of a query that is added now start; None: there were no rows yet.
@@ -215,7 +226,7 @@ class Runtime:
         vouching = self.relations.vouching({name: state.reach for name, state in self.states.items()})
         return lambda query: query.name in asked and vouching.is_whole(asked[query.name])
 
-    def _next_batches(self) -> dict[str, int]:
+    def next_batches(self) -> dict[str, int]:
         return {name: log.next for name, log in self.logs.items()}
 
     def _adopt(self, program: Program, plan: SharedPlan) -> None:
@@ -388,6 +399,7 @@ class Runtime:
             }
             self.answers.intend(self.step_number + 1, intent)
             self._run_whole(self.step_number + 1, intent)
+            settle(self)
             return True
 
     def _tables_for(self, reach: Mapping[str, Reach]) -> dict[str, int]:

@@ -179,12 +179,12 @@ class StreamState:
     def _pending(
         self, reach: Reach, first: Instant | None, answers: Callable[[Feed], bool] | None
     ) -> Iterator[Pending | United]:
-        windows: dict[tuple[int, Any, Instant, bool], Windows] = {}
+        windows: dict[tuple[Any, ...], Windows] = {}
         gaps = {key: widest_gap(state.slices()) for key, state in self.feeds.items()}
         for family in self._families:
             asked: list[tuple[Tap, Reading, Windows]] = []
             for tap, read in family.sets:
-                key = (tap.feed, tap.window, family.floor, tap.fills)
+                key = (tap.feed, tap.window, family.floor, family.until, tap.fills)
                 if key not in windows:
                     windows[key] = self._windows(family, tap, read, reach, first, gaps[read.feed])
                 if len(windows[key]) and (answers is None or answers(self.plan.feeds[tap.feed])):
@@ -209,14 +209,16 @@ class StreamState:
         first: Instant | None,
         gap: Duration | None = None,
     ) -> Windows:
-        window = tap.window
+        window, upto = tap.window, reach.upto(tap.window.range)
+        if family.until is not None:
+            upto = min(upto, family.until + window.range)
         return due(
             self.feeds[read.feed].slices(),
             window.range,
             window.slide,
             window.offset,
             after=self.reach.upto(window.range),
-            upto=reach.upto(window.range),
+            upto=upto,
             floor=family.floor,
             every_from=first if tap.fills else None,
             gap=gap,

@@ -193,7 +193,9 @@ class BundleWriter:
         return bool(self._parts)
 
     def add_parts(self, table: Any, parts: Mapping[str, Part]) -> None:
-        """Tables that are rows of this one, by name."""
+        """Tables that are rows of this one, by name; of one name, more rows."""
+        if not self.held.keys().isdisjoint(parts):
+            self.write()
         if len(parts) <= 1:
             for name, part in parts.items():
                 self.add(name, part.of(table))
@@ -204,7 +206,9 @@ class BundleWriter:
         self._wait(first, table)
 
     def add(self, name: str, table: Any) -> None:
-        """One more table."""
+        """One more table, or more rows of one."""
+        if name in self.held:
+            self.write()
         self.held[name] = table
         self._wait(name, table)
 
@@ -226,12 +230,20 @@ class BundleWriter:
         self._file.put(chunks, cached=not keep)
         for name, slot in index.items():
             parts = self._parts.get(name)
-            self._index |= {name: (slot,)} if parts is None else _parted(slot, parts)
-        if keep:
-            self.kept |= self.held
-            self.kept_bytes += self._size
+            for one, pieces in ({name: (slot,)} if parts is None else _parted(slot, parts)).items():
+                self._index[one] = (*self._index.get(one, ()), *pieces)
+        self._keep_some(keep)
         self.held, self._waiting, self._parts = {}, {}, {}
         self._spans, self._memory, self._size = {}, set(), 0
+
+    def _keep_some(self, keep: bool) -> None:
+        """Keep what is held, if it is to be kept; a table of which an earlier part is not is kept no more."""
+        again = {name for name in self.held if len(self._index[name]) > 1}
+        if keep:
+            self.kept |= {name: table for name, table in self.held.items() if name not in again}
+            self.kept_bytes += self._size
+        for name in again & self.kept.keys():
+            del self.kept[name]
 
     def bundle(self) -> Bundle:
         """What is written, if anything is."""

@@ -24,7 +24,7 @@ from weft.times import Instant
 class NewQuery:
     """A query to be added: its canonical text, and the bound after which its windows start (None: none).
 
-    `picks_by`: the columns by which it picks its groups of a feed, for as long as it runs.
+    `picks_by`: the columns by which it picks its groups of a feed, until it is switched to others.
     `whole`: it sees the rows before the bound that the log holds, and only its answers begin after it.
     """
 
@@ -33,6 +33,27 @@ class NewQuery:
     bound: Instant | None = None
     picks_by: tuple[str, ...] = ()
     whole: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Switch:
+    """A running query is to pick by other columns, in windows that start after `at`."""
+
+    name: str
+    picks_by: tuple[str, ...]
+    at: Instant
+
+
+@dataclass(frozen=True, slots=True)
+class Switched:
+    """When a query was switched: windows that start up to `at` are answered by the columns from `before`.
+
+    None: all of them have been answered, and nothing is kept under these any more.
+    """
+
+    at: Instant
+    before: tuple[str, ...] | None
+    epoch: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +68,7 @@ class QueryVersion:
     dropped: int | None = None
     picks_by: tuple[str, ...] = ()
     whole: bool = False
+    switched: Switched | None = None  # the last time
 
     @property
     def key(self) -> str:
@@ -68,6 +90,8 @@ class Epoch:
     at: str  # wall time, ISO 8601
     buckets: int = 0  # in how many the cells lay when it was decided what new queries start from; 0: together
     program: str = field(default="", repr=False)  # the program text as given
+    switched: tuple[str, ...] = ()  # keys of queries that pick by other columns from then on
+    settled: tuple[str, ...] = ()  # keys of those of whose windows from before none is left
 
 
 class Catalog:
@@ -139,8 +163,10 @@ class Catalog:
         reason: str = "program",
         buckets: int = 0,
         program: str = "",
+        switch: Sequence[Switch] = (),
+        settle: Sequence[str] = (),
     ) -> Epoch:
-        """Begin a new epoch: drop and add queries, declare streams, all or nothing.
+        """Begin a new epoch: drop, add, switch and settle queries, declare streams, all or nothing.
 
         A query that is dropped and added in one change becomes the next version of its name; so does one that
         is added again after it was dropped earlier.
@@ -161,6 +187,9 @@ class Catalog:
             "streams": dict(streams or {}),
             "program": program,
         }
+        if switch or settle:
+            meta["switch"] = [[one.name, list(one.picks_by), one.at] for one in switch]
+            meta["settle"] = list(settle)
         self._commit(meta)
         return self._epochs[-1]
 
@@ -220,6 +249,8 @@ class Catalog:
                 meta["at"],
                 meta["buckets"],
                 meta["program"],
+                tuple(self._switch(number, *one) for one in meta.get("switch", ())),
+                tuple(self._settle(name) for name in meta.get("settle", ())),
             )
         )
 
@@ -227,6 +258,18 @@ class Catalog:
         versions = self._versions[name]
         versions[-1] = replace(versions[-1], dropped=epoch)
         return versions[-1].key
+
+    def _switch(self, epoch: int, name: str, picks_by: Sequence[str], at: Instant) -> str:
+        last = self._versions[name][-1]
+        switched = Switched(at, last.picks_by, epoch)
+        self._versions[name][-1] = replace(last, picks_by=tuple(picks_by), switched=switched)
+        return last.key
+
+    def _settle(self, name: str) -> str:
+        last = self._versions[name][-1]
+        assert last.switched is not None
+        self._versions[name][-1] = replace(last, switched=replace(last.switched, before=None))
+        return last.key
 
     def _add(self, query: QueryVersion) -> str:
         self._versions.setdefault(query.name, []).append(query)

@@ -12,12 +12,12 @@ from dataclasses import dataclass, replace
 
 from weft.plan.nodes import Program, Query, Related, Stream, Table
 from weft.share.intakes import gathered, woven
-from weft.share.loom import Loom
+from weft.share.loom import NO_TURNS, Loom
 from weft.share.members import Taken, take
 from weft.share.model.forecast import Basis
 from weft.share.nodes import Guard, Saving, SharedPlan, StreamPlan, Tap, Woven
 from weft.share.parts import parts
-from weft.share.predicates import Hidden
+from weft.share.predicates import Hidden, Turns
 from weft.share.relations.decided import Decided
 from weft.share.relations.placing import place
 from weft.share.slicing import overlap
@@ -31,13 +31,14 @@ def build(
     hidden: Hidden | None = None,
     basis: Basis | None = None,
     decided: Decided | None = None,
+    turns: Turns = NO_TURNS,
 ) -> SharedPlan:
     """The shared plan of `program`; a stream that no query reads, and no table, is left out.
 
-    `hidden` tells by which keys queries pick groups, `decided` where absence stands in relations; what they
-    do not tell of a query is decided here, by what is known of the streams.
+    `hidden` tells by which keys queries pick groups, `turns` of some since when, `decided` where absence
+    stands in relations; what they do not tell of a query is decided here, by what is known of the streams.
     """
-    return Planner().plan(program, hidden, basis=basis, decided=decided)
+    return Planner().plan(program, hidden, basis=basis, decided=decided, turns=turns)
 
 
 class Planner:
@@ -50,6 +51,7 @@ class Planner:
         self._tables: tuple[Table, ...] = ()
         self._saved: dict[str, _Apart] = {}
         self._total = _Apart()
+        self._turns: Turns = {}
         self._gone = 0  # queries, since all was woven
 
     def plan(
@@ -59,6 +61,7 @@ class Planner:
         anew: bool = False,
         basis: Basis | None = None,
         decided: Decided | None = None,
+        turns: Turns = NO_TURNS,
     ) -> SharedPlan:
         """The plan of `program`, from that of the one before; queries are known by being the same object.
 
@@ -68,7 +71,9 @@ class Planner:
         self._tables = program.tables
         single = [query for query in program.queries if not isinstance(query.plan, Related)]
         now = {query.name: query for query in single}
-        gone = [name for name, taken in self._taken.items() if now.get(name) is not taken.query]
+        before, self._turns = self._turns, turns
+        other = {name for name in now if before.get(name) != turns.get(name)}
+        gone = [n for n, taken in self._taken.items() if n in other or now.get(n) is not taken.query]
         for name in gone:
             self._drop(name)
         streams = {stream.name: stream for stream in program.streams}
@@ -106,7 +111,7 @@ class Planner:
             taken = self._taken[query.name] = take(query, loom.types)
             new.setdefault(loom.stream.name, []).append(taken)
         for stream, taken_apart in new.items():
-            self._looms[stream].add(taken_apart, hidden, basis)
+            self._looms[stream].add(taken_apart, hidden, basis, self._turns)
 
     def _drop(self, name: str) -> None:
         taken = self._taken.pop(name)
@@ -130,7 +135,7 @@ class Planner:
             if same is not None and same.stream is not loom.stream:
                 mine = [take(taken.query, loom.types) for taken in mine]
                 self._taken |= {taken.query.name: taken for taken in mine}
-            loom.add(mine, fixed, Basis())
+            loom.add(mine, fixed, Basis(), self._turns)
         self._looms, self._gone = looms, 0
 
     def _shared(self) -> SharedPlan:

@@ -7,6 +7,7 @@ from typing import Any
 from weft.share.nodes import Feed, SharedPlan, StreamPlan, Tap
 from weft.share.same import same_as
 from weft.share.show import partials_of, show_picks, show_sets
+from weft.times import BEGINNING
 
 
 def describe(plan: SharedPlan) -> dict[str, Any]:
@@ -60,9 +61,19 @@ def _query(plan: StreamPlan, tap: Tap) -> dict[str, Any]:
         "feed": f"f{tap.feed}",
         "sets": [{"keys": keys, "feed": f"f{at}"} for keys, at in show_sets(tap)],
         "picks": show_picks(plan, tap),
+        "switched": _switched(plan, tap),
         "partials": sorted(partial.text for partial in partials_of(plan, tap)),
         "finals": [
             {"aggregate": final.name, "function": final.function, "method": final.method}
             for final in tap.finals
         ],
     }
+
+
+def _switched(plan: StreamPlan, tap: Tap) -> dict[str, Any] | None:
+    """Since when it is treated so, and what answers the windows from before; None: from the beginning."""
+    if tap.after == BEGINNING:
+        return None
+    half = tap.earlier
+    earlier = None if half is None else {"feed": f"f{half.feed}", "picks": show_picks(plan, half)}
+    return {"after_us": tap.after, "earlier": earlier}

@@ -13,13 +13,14 @@ from weft.plan.show import show
 from weft.share.build import build
 from weft.share.describe import describe
 from weft.share.draw.picture import draw
+from weft.share.loom import NO_TURNS
 from weft.share.model.analyze import Compared, compared, describe_compared, show_compared
 from weft.share.model.describe import describe_cost_of, describe_forecast
 from weft.share.model.forecast import Basis, forecast
 from weft.share.model.measured import Measured
 from weft.share.model.show import show_cost_of, show_forecast
 from weft.share.nodes import SharedPlan
-from weft.share.predicates import Hidden
+from weft.share.predicates import Hidden, Turns
 from weft.share.relations.decided import Decided
 from weft.share.relations.describe import describe_relations
 from weft.share.relations.program import without_relations
@@ -55,16 +56,17 @@ def explain_program(
     measured: Measured | None = None,
     hidden: Hidden | None = None,
     decided: Decided | None = None,
+    turns: Turns = NO_TURNS,
 ) -> Explanation:
     """EXPLAIN name, or EXPLAIN ALL when `name` is None; `format` is text or json.
 
     `basis`: what the streams bring and the machine takes, where that is known. `measured`: what a run has
     used, to be shown beside what is predicted of it. `hidden`: by which keys its queries pick groups;
-    `decided`: what else it has decided, which is else done by `basis`.
+    `turns`: of some since when; `decided`: what else it has decided, which is else done by `basis`.
     """
     basis = basis or Basis()
     told = Told(decided or Decided(basis), basis)
-    plan = build(program, hidden, decided=told.decided)
+    plan = build(program, hidden, decided=told.decided, turns=turns)
     query = None if name is None else _find(program, name)
     found = None if measured is None else compared(plan, basis, measured)
     if format == "json":

@@ -25,11 +25,13 @@ from weft.share.model.forecast import Basis
 from weft.share.model.treatment import Facts
 from weft.share.nodes import Edges, Guard, Standing, StreamPlan, Tap
 from weft.share.parts import conjunction, disjunction, parts
-from weft.share.predicates import About, Apart, Asking, Condition, Hidden, about, decide
+from weft.share.predicates import About, Apart, Asking, Condition, Hidden, Turn, Turns, about, decide
 from weft.share.signatures import is_signature
 from weft.share.slicing import Pair, cut, pairs_of
 from weft.share.treatments import Picks, judged, with_signatures
 from weft.times import Duration
+
+NO_TURNS: Turns = {}
 
 
 class Loom:
@@ -49,8 +51,8 @@ class Loom:
         self._wanted = _Wanted()
         self._cuts = _Cuts()
 
-    def add(self, queries: Iterable[Taken], fixed: Hidden, basis: Basis) -> None:
-        """Take in queries; `fixed` tells by which keys some of them pick groups.
+    def add(self, queries: Iterable[Taken], fixed: Hidden, basis: Basis, turns: Turns = NO_TURNS) -> None:
+        """Take in queries; `fixed` tells by which keys some of them pick groups, `turns` since when.
 
         By which the others do is decided here, and `basis` is what that rests on.
         """
@@ -64,7 +66,7 @@ class Loom:
             if taken.parts.aggregate is None:
                 self._add_standing(name, standing(taken))
             else:
-                self._add_tap(taken)
+                self._add_tap(taken, turns.get(name))
 
     def _decide(self, new: Iterable[Taken], fixed: Hidden, basis: Basis) -> None:
         """By which keys the queries pick groups."""
@@ -99,15 +101,24 @@ class Loom:
         self._standing[name] = made
         self._columns.update(columns_in(made.where, *(item.expr for item in parts(made.query).items)))
 
-    def _add_tap(self, taken: Taken) -> None:
+    def _add_tap(self, taken: Taken, turn: Turn | None) -> None:
         name = taken.query.name
+        tap = self._tap(taken, self.hidden[name])
+        if turn is not None:
+            before = turn.before
+            earlier = None if before is None else replace(self._tap(taken, before), until=turn.at)
+            tap = replace(tap, after=turn.at, earlier=earlier)
+        self._taps[name] = tap
+
+    def _tap(self, taken: Taken, keys: tuple[str, ...]) -> Tap:
+        """The tap of a query that picks by these keys."""
         taps = []
-        for member in members(taken, self.hidden[name], self.types):
+        for member in members(taken, keys, self.types):
             taps.append(self._drafts.add(member))
             self._columns.update(member.columns())
             self._wanted.add(member.apart)
             self._cuts.add(member.window)
-        self._taps[name] = replace(taps[0], others=tuple(taps[1:])) if len(taps) > 1 else taps[0]
+        return replace(taps[0], others=tuple(taps[1:])) if len(taps) > 1 else taps[0]
 
     def drop(self, name: str) -> None:
         """Let a query go."""
@@ -117,8 +128,8 @@ class Loom:
     @property
     def has_idle_feeds(self) -> bool:
         """Is there a feed that no query reads any more?"""
-        read = {each.feed for tap in self._taps.values() for each in tap.sets}
-        read |= {final.feed for tap in self._taps.values() for each in tap.sets for final in each.finals}
+        taps = [each for tap in self._taps.values() for half in tap.halves for each in half.sets]
+        read = {each.feed for each in taps} | {final.feed for each in taps for final in each.finals}
         return len(read) < len(self._drafts.feeds())
 
     def plan(self) -> StreamPlan:

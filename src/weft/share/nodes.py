@@ -17,7 +17,7 @@ from weft.kernels.picks import Choice, Pick
 from weft.lang.statements import Expr, WindowSpec
 from weft.plan.nodes import Named, Project, Query, Stream
 from weft.plan.relations import Relation
-from weft.times import SECOND, Duration
+from weft.times import BEGINNING, SECOND, Duration, Instant
 
 if TYPE_CHECKING:
     from weft.share.relations.placing import Placing
@@ -122,7 +122,9 @@ class Final:
 class Tap:
     """One query: which windows of which feed, and what is made of them.
 
-    A query with grouping sets has a tap for each; the first has the `others`, and stands for the query.
+    A query with grouping sets has a tap for each; the first has the `others`, and stands for the query. One
+    whose treatment was changed while it ran has the tap of the `earlier` one until its last window is
+    answered.
     """
 
     query: Query
@@ -133,6 +135,14 @@ class Tap:
     finals: tuple[Final, ...]
     picks: tuple[Pick, ...] = ()  # which groups of the feed are the query's
     others: tuple[Tap, ...] = ()
+    after: Instant = BEGINNING  # its windows start after that,
+    until: Instant | None = None  # and not after this
+    earlier: Tap | None = None
+
+    @property
+    def halves(self) -> tuple[Tap, ...]:
+        """Those that answer windows of the query: this one, and the earlier as long as it does."""
+        return (self,) if self.earlier is None else (self.earlier, self)
 
     @property
     def sets(self) -> tuple[Tap, ...]:
@@ -218,6 +228,11 @@ class StreamPlan:
     def passing(self) -> tuple[Standing | Intake, ...]:
         """Whatever asks for single rows."""
         return (*self.standing, *([self.intake] if self.intake is not None else []))
+
+    @property
+    def halves(self) -> tuple[Tap, ...]:
+        """All taps that answer windows."""
+        return tuple(half for tap in self.taps for half in tap.halves)
 
     @property
     def roots(self) -> tuple[int, ...]:

@@ -9,7 +9,8 @@ key they cost a cell for each customer in a slice, and there are never more cell
 column are picked by the number of the interval that a value falls into (`intervals`), and conditions that
 queries combine in many ways by the bits of a `signature`.
 
-What is decided for a query holds as long as it runs: its partials are kept under these keys.
+What is decided for a query holds for windows, not for rows: its partials are kept under these keys, and who
+picks by others from some time on (`Turn`) has the windows before answered as they were.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ from weft.share import intervals, signatures
 from weft.share.intervals import Cuts, Range, cut_at, cuts_of, is_interval, range_of
 from weft.share.parts import conjunction
 from weft.share.signatures import is_signature, read_signature
+from weft.times import Instant
 
 MANY = 8  # different conditions on one column, from which on a cell for each value costs less than they do
 READ = 50  # intervals for each query that cost no more than asking every row for its range
@@ -34,6 +36,20 @@ READ = 50  # intervals for each query that cost no more than asking every row fo
 Value = str | int | bool
 Types = Mapping[str, str | None]
 Hidden = Mapping[str, tuple[str, ...]]  # by query: the keys it picks groups by, as SQL
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """When a query began to pick by other keys: its windows that start after `at` are answered by these.
+
+    Those that start up to then are answered by the keys from `before`; None: all of them have been.
+    """
+
+    at: Instant
+    before: tuple[str, ...] | None
+
+
+Turns = Mapping[str, Turn]  # by query
 
 _WHOLE = {"tinyint": 8, "smallint": 16, "int": 32, "bigint": 64}  # bits
 

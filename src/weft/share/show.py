@@ -15,7 +15,7 @@ from weft.share.picking import is_guard, show_key, show_pick
 from weft.share.same import same_as
 from weft.share.slicing import overlap
 from weft.share.table import table
-from weft.times import show_duration
+from weft.times import BEGINNING, show_duration, show_instant
 
 Names = Mapping[str, str]  # an expression as SQL: what it is called
 
@@ -128,11 +128,13 @@ def sketches_of(plan: StreamPlan) -> Names:
 
 def feeds_of(tap: Tap) -> set[int]:
     """The feeds that a query reads."""
-    return {at for each in tap.sets for at in (each.feed, *(final.feed for final in each.finals))}
+    sets = [each for half in tap.halves for each in half.sets]
+    return {at for each in sets for at in (each.feed, *(final.feed for final in each.finals))}
 
 
 def _partial_rows(plan: StreamPlan, sketches: Names) -> list[tuple[str, ...]]:
-    readers = Counter(partial for tap in plan.taps for partial in partials_of(plan, tap))
+    read = [(part for half in tap.halves for part in partials_of(plan, half)) for tap in plan.taps]
+    readers = Counter(partial for each in read for partial in dict.fromkeys(each))
     return [(_show_partial(partial, sketches), str(count)) for partial, count in readers.most_common()]
 
 
@@ -212,11 +214,24 @@ def _show_tap(plan: StreamPlan, tap: Tap) -> str:
     lines += table(rows, indent=4)
     if tap.picks:
         lines.append(f"  {_picks(plan, tap)}: by keys of the feed, so that no row is asked for it")
+    lines += _show_earlier(plan, tap, sketches)
     if (same := same_as(plan).get(tap.query.name)) is not None:
         lines.append(f"  same as {same}: answered once for both")
     lines.append("  finals")
     lines += table([(f.name, f.function, f.method, METHODS[f.method]) for f in tap.finals], indent=4)
     return "\n".join(lines)
+
+
+def _show_earlier(plan: StreamPlan, tap: Tap, sketches: Names) -> list[str]:
+    """Since when it is treated as it is, and what answers windows from before."""
+    if tap.after == BEGINNING:
+        return []
+    lines = [f"  switched to that in windows that start after {show_instant(tap.after)}"]
+    if tap.earlier is not None:
+        feed = _show_feed(plan, tap.earlier.feed, sketches)
+        picks = _picks(plan, tap.earlier) or "rows asked"
+        lines.append(f"    those before are still to be answered, from {feed}; {picks}")
+    return lines
 
 
 def _show_feeds(plan: StreamPlan, tap: Tap, sketches: Names) -> list[str]:

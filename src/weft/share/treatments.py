@@ -62,7 +62,7 @@ def with_signatures(
     A query all of whose conditions are among the bits of one that is `known` joins it; others get a new one
     together, where that pays.
     """
-    left = {name: _left(taken, picks[name], types) for name, taken in new.items() if taken.may_pick}
+    left = {name: conditions_left(taken, picks[name], types) for name, taken in new.items() if taken.may_pick}
     there = [read_signature(key) for key in known]
     found: dict[str, Signature] = {}
     for name, conditions in left.items():
@@ -81,7 +81,7 @@ def with_signatures(
     return {name: (*keys, found[name].key.sql) if name in found else keys for name, keys in picks.items()}
 
 
-def _left(taken: Taken, keys: tuple[str, ...], types: Types) -> tuple[Expr, ...]:
+def conditions_left(taken: Taken, keys: tuple[str, ...], types: Types) -> tuple[Expr, ...]:
     """What rows would be asked if the query picked by these keys, as a signature says it."""
     rest = take_apart(taken.safe.where, keys, types).rest
     return () if rest is None else tuple(taken.said.get(part.sql, part) for part in conjuncts(rest))

@@ -11,9 +11,10 @@ from pyspark.sql import SparkSession
 from weft.collecting import may_go, stays, uncollected
 from weft.engine.account import Account
 from weft.engine.delivery import Delivery
-from weft.engine.epochs import Texts
+from weft.engine.epochs import Texts, turns
 from weft.engine.knowledge import decided_by
 from weft.engine.placement import AUTO
+from weft.engine.replanning import Replanning
 from weft.engine.report import report
 from weft.engine.runtime import Runtime
 from weft.engine.status import STATUS_FILE, Status
@@ -27,6 +28,7 @@ from weft.plan.bind import NOTHING, bind_program
 from weft.plan.nodes import Program, Query
 from weft.plan.problems import raise_all
 from weft.share.model.measured import Measured
+from weft.share.predicates import Turn
 from weft.share.relations.decided import Decided
 from weft.spark.analyze import analyze, check_sources_read
 from weft.spark.checkpoint import place_checkpoints
@@ -38,6 +40,8 @@ from weft.spark.runner import Runner
 from weft.spark.session import check_session
 
 Statements = Sequence[Statement | Unread]
+
+REPLAN = "spark.weft.replan.enabled"
 
 
 class Running:
@@ -64,6 +68,7 @@ class Running:
         self.program = bind_with_spark(spark, statements, bound)
         raise_all(check_sources_read(spark, self.program))  # before there is a home
         self.placement = Placement(spark, placement, buckets)
+        self._replanning = Replanning() if spark.conf.get(REPLAN, "true") == "true" else None
         crew = self.placement.first(_left(home))  # likewise: the executors may be unable
         self.home = Home.open(home)
         try:
@@ -87,7 +92,7 @@ class Running:
             self.delivery,
             self.refreshing,
             self._report,
-            lambda: self.placement.review(self.runtime),
+            self._review,
             trigger=trigger,
             once=once,
             drain=drain,
@@ -140,9 +145,21 @@ class Running:
             self.account.look()
             return self.account.measured()
 
+    def _review(self) -> None:
+        """After a step: are the cells where they should be, and queries treated as they should be?"""
+        self.placement.review(self.runtime)
+        if self._replanning is not None:
+            self._replanning.review(self.runtime, self.measured)
+
+    @property
+    def turns(self) -> dict[str, Turn]:
+        """Of the queries that were switched to another treatment, since when."""
+        with self.runtime.lock:
+            return turns(self.runtime.running.values())
+
     @property
     def picks_by(self) -> dict[str, tuple[str, ...]]:
-        """By which keys its queries pick groups, as was decided when they were added."""
+        """By which keys its queries pick groups, as was decided last."""
         with self.runtime.lock:
             return {name: query.picks_by for name, query in self.runtime.running.items()}
 

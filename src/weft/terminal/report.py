@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from collections.abc import Iterator
 
 from rich.console import Console, Group, RenderableType
 from rich.table import Table
@@ -10,6 +11,8 @@ from rich.text import Text
 
 from weft.engine.status import STATUS_FILE, QueryStatus, Status, StreamStatus
 from weft.log.paths import AnyPath
+from weft.share.model.analyze import show_switch
+from weft.share.model.measured import Measured
 from weft.terminal.figures import count, size, span
 from weft.times import show_instant
 
@@ -51,12 +54,19 @@ def report(status: Status, now: float, queries: tuple[QueryStatus, ...]) -> Rend
             f"{count(status.steps)} steps, latency {latency}, {count(status.cells)} live cells, {state_size}"
         ),
         *([Text(f"placement {status.placement}")] if status.placement else []),
+        *(Text(f"switched  {told}") for told in _switches(status)),
         Text(),
         _stream_table(status.streams),
         Text(),
         _query_table(queries),
         *_wrongs(status, queries),
     )
+
+
+def _switches(status: Status) -> Iterator[str]:
+    """The last time that queries were switched to another treatment."""
+    if status.measured:
+        yield from map(show_switch, Measured.from_json(status.measured).switches[-1:])
 
 
 def show_queries(status: Status) -> str:

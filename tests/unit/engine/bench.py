@@ -32,6 +32,7 @@ from weft.share.nodes import Op, Partial, StreamPlan
 from weft.share.parts import parts
 from weft.share.rowcolumns import key_layout
 from weft.share.signatures import COLUMN, by_columns, signatures_in
+from weft.spark.intervals import key_sql
 from weft.spark.outlets import Outlets, check_sinks
 from weft.spark.signatures import covers_sql, signature_sql
 
@@ -182,7 +183,8 @@ def _cells(db: duckdb.DuckDBPyConnection, plan: StreamPlan, root: int) -> pa.Tab
         "status": "status",
         "slice": "CASE WHEN status = 0 THEN start END",
         **{
-            name: f"CASE WHEN status = 0 THEN {by_columns(key, signed).sql} END" for name, key in keys.items()
+            name: f"CASE WHEN status = 0 THEN {key_sql(by_columns(key, signed))} END"
+            for name, key in keys.items()
         },
     }
     made = ", ".join(f"{sql} AS {name}" for name, sql in (columns | parts_ | counts).items())

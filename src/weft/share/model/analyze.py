@@ -7,13 +7,13 @@ all that the process and its children used and that answering did not.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from weft.share.model.cost import Level, added
 from weft.share.model.figures import cpu, plain
 from weft.share.model.forecast import Basis
-from weft.share.model.measured import Measured
+from weft.share.model.measured import Happened, Measured
 from weft.share.model.price import Priced
 from weft.share.nodes import SharedPlan
 from weft.share.table import table
@@ -79,7 +79,7 @@ def show_compared(found: Compared, query: str | None = None) -> str:
     lines = [TITLE, f"  of {seen}"]
     if query is None:
         lines += table([("", "predicted", "measured"), *_levels(found)], indent=4)
-    return "\n".join(lines + _queries(found, query))
+    return "\n".join(lines + _queries(found, query) + _switches(found, query))
 
 
 def _levels(found: Compared) -> list[tuple[str, ...]]:
@@ -96,6 +96,17 @@ def _queries(found: Compared, query: str | None) -> list[str]:
     return ["  answering windows, by query", *table([head, *rows], indent=4)]
 
 
+def _switches(found: Compared, query: str | None) -> list[str]:
+    happened = [one for one in found.measured.switches if query is None or query in one.queries]
+    return ["  switched while it ran", *(f"    {show_switch(one)}" for one in happened)] if happened else []
+
+
+def show_switch(one: Happened) -> str:
+    """When, why, and whether the treatment before still answers windows."""
+    state = "" if one.settled else "; windows from before are still to be answered"
+    return f"{one.at[:19].replace('T', ' ')}  {one.why}{state}"
+
+
 def _of_query(taken: Sides, answers: Sides) -> tuple[str, ...]:
     return cpu(taken.predicted), cpu(taken.measured), plain(answers.predicted), plain(answers.measured)
 
@@ -103,7 +114,8 @@ def _of_query(taken: Sides, answers: Sides) -> tuple[str, ...]:
 def describe_compared(found: Compared) -> dict[str, Any]:
     """Both sides as plain values, in seconds and rows for each second of stream."""
     parts = {"levels": found.levels, "answering": found.answering, "answers": found.answers}
-    return {
+    both: dict[str, Any] = {
         what: {name: {"predicted": each.predicted, "measured": each.measured} for name, each in sides.items()}
         for what, sides in parts.items()
     }
+    return both | {"switches": [asdict(one) for one in found.measured.switches]}

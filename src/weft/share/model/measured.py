@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from weft.share.model.cost import Level
@@ -43,6 +43,16 @@ class StreamMeasured:
 
 
 @dataclass(frozen=True, slots=True)
+class Happened:
+    """Queries were switched to another treatment while they ran."""
+
+    at: str  # wall time, ISO 8601
+    why: str
+    queries: tuple[str, ...]
+    settled: bool  # no window from before is left to be answered
+
+
+@dataclass(frozen=True, slots=True)
 class Measured:
     """What a run used during its last minute, or since it was started if that is less."""
 
@@ -52,6 +62,7 @@ class Measured:
     queries: Mapping[str, float]  # and of these what each query took
     answers: Mapping[str, int]  # rows by query
     streams: Mapping[str, StreamMeasured]
+    switches: tuple[Happened, ...] = ()  # the last ones, however long ago
 
     @property
     def stream_seconds(self) -> float:
@@ -71,13 +82,19 @@ class Measured:
             "queries": dict(self.queries),
             "answers": dict(self.answers),
             "streams": {name: _stream_json(stream) for name, stream in self.streams.items()},
+            "switches": [asdict(one) for one in self.switches],
         }
 
     @staticmethod
     def from_json(found: Mapping[str, Any]) -> Measured:
         levels = {Level(name): seconds for name, seconds in found["levels"].items()}
         streams = {name: _stream_from(stream) for name, stream in found["streams"].items()}
-        return Measured(**(dict(found) | {"levels": levels, "streams": streams}))
+        switches = tuple(map(_happened, found.get("switches", ())))
+        return Measured(**(dict(found) | {"levels": levels, "streams": streams, "switches": switches}))
+
+
+def _happened(found: Mapping[str, Any]) -> Happened:
+    return Happened(**(dict(found) | {"queries": tuple(found["queries"])}))
 
 
 def _stream_json(stream: StreamMeasured) -> dict[str, Any]:

@@ -140,7 +140,8 @@ def _group(
 def some_taps(plan: StreamPlan, taps: Sequence[Tap], rate: float | None = None) -> StreamPlan:
     """The plan of some of the queries: the feeds and partials that they read, and slices of their own.
 
-    `rate`: the edges a second of their slices, where that is known.
+    What is left of an earlier treatment is not in it: it goes by itself. `rate`: the edges a second of their
+    slices, where that is known.
     """
     edges = cut([tap.window for tap in taps]) if rate is None else replace(plan.edges, rate=rate)
     kept = {at: sorted(used) for at, used in sorted(_used(plan, taps).items())}
@@ -153,7 +154,7 @@ def some_taps(plan: StreamPlan, taps: Sequence[Tap], rate: float | None = None) 
         )
         for at, used in kept.items()
     )
-    moved = tuple(_moved(tap, places, kept) for tap in taps)
+    moved = tuple(_moved(replace(tap, earlier=None), places, kept) for tap in taps)
     return replace(plan, edges=edges, feeds=feeds, taps=moved, standing=(), guards=())
 
 

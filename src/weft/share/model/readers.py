@@ -29,7 +29,7 @@ def readers(plan: StreamPlan) -> Readers:
     partials: dict[tuple[int, Partial], dict[str, None]] = defaultdict(dict)
     predicates: dict[str, dict[str, None]] = defaultdict(dict)
     for tap in plan.taps:
-        for at, partial in _read_by(plan, tap):
+        for at, partial in (each for half in tap.halves for each in _read_by(plan, half)):
             for feed in _with_parent(plan, at):
                 feeds[feed][tap.query.name] = None
                 partials[feed, partial][tap.query.name] = None

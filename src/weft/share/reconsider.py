@@ -1,0 +1,166 @@
+"""Other treatments for queries that run: those they would have if all of them were added now.
+
+What was counted decides, and nothing else: a query stays as it is treated where the keys that it would pick
+by have not been counted. A column that no feed is grouped by is known as far as queries ask for its values:
+if k of them are found in a part p of the rows, it has about k / p.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from math import prod
+
+from weft.lang.expressions import expr
+from weft.plan.nodes import Program
+from weft.share.build import build
+from weft.share.intervals import is_interval
+from weft.share.loom import Loom
+from weft.share.members import Taken, take
+from weft.share.model.cost import Level
+from weft.share.model.forecast import Basis, cost_of
+from weft.share.model.load import Load, Loads
+from weft.share.model.offer import Limits, Offer
+from weft.share.model.treatment import Facts
+from weft.share.nodes import StreamPlan
+from weft.share.parts import conjuncts
+from weft.share.picking import show_key
+from weft.share.predicates import Equals, Hidden, Turn
+from weft.share.signatures import is_signature, read_signature
+from weft.times import BEGINNING, SECOND
+
+Keys = tuple[str, ...]
+
+MOST = 4  # kinds of changes that are weighed by themselves
+
+
+def best_offer(program: Program, hidden: Hidden, basis: Basis, limits: Limits) -> Offer | None:
+    """The switch that pays best, of all queries that would be treated otherwise or of one kind; None: none.
+
+    `program` is one stream and the queries on it, which pick by `hidden` now.
+    """
+    (stream,) = program.streams
+    types = {column.name: column.type for column in stream.columns}
+    taken = [take(query, types) for query in program.queries]
+    (plan,) = build(program, hidden).streams
+    load = _known(basis.loads.of(stream.name), plan, taken, hidden)
+    loom = Loom(stream)
+    loom.add(taken, {}, replace(basis, loads=Loads({stream.name: load})))
+    wanted = {name: _certain(keys, load) for name, keys in loom.hidden.items()}
+    changes = {
+        name: keys
+        for name, keys in wanted.items()
+        if _kind(keys) != _kind(hidden.get(name, ())) and all(_is_counted(key, load) for key in keys)
+    }
+    weighed = [_offer(program, plan, hidden, some, load, basis) for some in _sets(changes, hidden)]
+    paying = [offer for offer in weighed if offer.pays(limits)]
+    return max(paying, key=lambda each: each.gain * limits.horizon - each.price(limits), default=None)
+
+
+def _sets(changes: Mapping[str, Keys], hidden: Hidden) -> list[dict[str, Keys]]:
+    """All changes, and those of one kind by themselves, the most frequent kinds."""
+    kinds: dict[tuple[Keys, Keys], dict[str, Keys]] = defaultdict(dict)
+    for name, keys in changes.items():
+        kinds[_kind(hidden.get(name, ())), _kind(keys)][name] = keys
+    alone = sorted(kinds.values(), key=len, reverse=True)[:MOST] if len(kinds) > 1 else []
+    return [dict(changes), *alone] if changes else []
+
+
+def _offer(
+    program: Program, now: StreamPlan, hidden: Hidden, changes: Hidden, load: Load, basis: Basis
+) -> Offer:
+    """What these changes are worth, by the cost of three plans: as it is, while both are fed, and then."""
+    other = {**hidden, **changes}
+    turns = {name: Turn(BEGINNING, hidden.get(name, ())) for name in changes}
+    (then,), (both,) = build(program, other).streams, build(program, other, turns=turns).streams
+
+    def priced(plan: StreamPlan) -> tuple[float, float]:
+        known = Loads({plan.stream.name: replace(load, counted=_counted(load, plan))})
+        cost = cost_of(plan, replace(basis, loads=known))
+        return cost.total, cost.levels[Level.FIXED]
+
+    ranges = [tap.window.range for tap in both.taps if tap.query.name in changes]
+    total, fixed = priced(now)
+    return Offer(
+        changes,
+        _show(changes, hidden),
+        total,
+        priced(then)[0],
+        priced(both)[0],
+        fixed,
+        (max(ranges) + now.stream.statement.delay) / SECOND,
+    )
+
+
+# -- what is known
+
+
+def _known(load: Load, plan: StreamPlan, taken: Sequence[Taken], hidden: Hidden) -> Load:
+    """What was counted of keys that there are now, and what predicates tell of other columns."""
+    keys = {key.sql for feed in plan.feeds for key in feed.keys}
+    asked = [each for each in taken if each.may_pick and not hidden.get(each.query.name)]
+    told = {column: count for column, count in _values_asked(asked, load) if column not in keys}
+    return replace(load, distinct={k: n for k, n in load.distinct.items() if k in keys} | told)
+
+
+def _values_asked(taken: Iterable[Taken], load: Load) -> Iterable[tuple[str, float]]:
+    """How many values columns have, by how many rows have those that are asked for."""
+    found: dict[str, dict[Equals, float]] = defaultdict(dict)
+    for each in taken:
+        where = each.safe.where
+        if where is not None and len(conjuncts(where)) == 1:
+            for one in each.conditions:
+                if isinstance(one, Equals) and load.passing.get(where.sql):
+                    found[one.column.sql][one] = load.passing[where.sql]
+    for column, parts in found.items():
+        yield column, sum(len(one.values) for one in parts) / min(1.0, sum(parts.values()))
+
+
+def _certain(keys: Keys, load: Load) -> Keys:
+    """Without a signature of conditions that nobody counted: rows are asked for them."""
+    return tuple(key for key in keys if not is_signature(key) or _is_counted(key, load))
+
+
+def _is_counted(key: str, load: Load) -> bool:
+    """Is it known how many groups the key makes?"""
+    if is_interval(key) or key in load.distinct:
+        return True
+    return is_signature(key) and all(bit in load.passing for bit in read_signature(key).bits)
+
+
+def _counted(load: Load, plan: StreamPlan) -> dict[Keys, float]:
+    """The groups of all feeds: as counted, or as if their keys did not depend on each other."""
+    facts = Facts(load, Basis().constants, plan.edges.fine)
+    keys = [tuple(key.sql for key in feed.keys) for feed in plan.feeds if not feed.extra]
+    guessed = {each: prod(_values(key, load, facts) for key in each) for each in keys}
+    return guessed | dict(load.counted)
+
+
+def _values(key: str, load: Load, facts: Facts) -> float:
+    if key in load.distinct:
+        return load.distinct[key]
+    if is_interval(key):
+        return 1.0 + len(read_signature(key).bits)
+    if is_signature(key):
+        return facts.signatures(expr(one) for one in read_signature(key).key.tree.expressions)
+    return load.counted.get((key,), load.groups)
+
+
+# -- in words
+
+
+def _kind(keys: Keys) -> Keys:
+    """What a treatment is, whichever cuts or bits it has: others of them are no reason for a switch."""
+    return tuple(show_key(read_signature(key).key).partition(" (")[0] for key in keys)
+
+
+def _show(changes: Hidden, hidden: Hidden) -> str:
+    """`key sym to rows asked`."""
+    shown = {(_shown(hidden.get(name, ())), _shown(keys)) for name, keys in changes.items()}
+    return ", ".join(f"{before} to {after}" for before, after in sorted(shown))
+
+
+def _shown(keys: Keys) -> str:
+    names = [key if key.startswith(("interval", "signature")) else f"key {key}" for key in _kind(keys)]
+    return " and ".join(names) or "rows asked"

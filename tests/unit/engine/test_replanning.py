@@ -1,0 +1,168 @@
+"""A program whose load changes while it runs switches its queries by itself, where that pays."""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.unit.engine.bench import Bench, Row, row
+from weft.engine import census, knowledge, replanning
+from weft.engine.account import Account
+from weft.engine.epochs import turns
+from weft.engine.replanning import Replanning
+from weft.share.explain import explain_program
+from weft.share.model.measured import Measured
+from weft.share.model.offer import Limits
+
+WINDOW = "[RANGE 4 SECONDS SLIDE 2 SECONDS]"
+RULES = "".join(
+    f"CREATE QUERY r{at} AS SELECT COUNT(*) AS n FROM trades {WINDOW} WHERE sym = 's{at}';\n"
+    for at in range(8)
+)
+ROWS = 3000  # a batch, which is a second of the stream
+LIMITS = Limits(gain=0.015, code=0.1, rest=20.0)
+
+pytestmark = pytest.mark.together  # in buckets nobody counts
+
+
+@pytest.fixture(autouse=True)
+def looks_often(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(census, "LOOK", 2)
+    monkeypatch.setattr(replanning, "LOOK", 2)
+    monkeypatch.setattr(replanning, "ENOUGH", 3000)
+    monkeypatch.setattr(knowledge, "ENOUGH", 10**9)  # queries are added as if nothing was known
+
+
+class Load:
+    """A program fed with rows of so many customers."""
+
+    def __init__(self, path: Path, limits: Limits = LIMITS) -> None:
+        self.path, self.limits, self.now, self.batch = path, limits, 0.0, 0
+        self.open()
+
+    def open(self) -> None:
+        self.bench = Bench(self.path, RULES)
+        self.account = Account(self.bench.runtime, clock=lambda: self.now, cpu=lambda: 0.0)
+        self.replanning = Replanning(self.limits, clock=lambda: self.now)
+
+    def run(self, batches: int, customers: int, rows: int = ROWS) -> None:
+        for _ in range(batches):
+            self.bench.ingest(*self._rows(customers, rows))
+            self.bench.step()
+            self.now, self.batch = self.now + 10.0, self.batch + 1
+            self.account.look()
+            self.replanning.review(self.bench.runtime, self.account.measured)
+
+    def _rows(self, customers: int, rows: int) -> Iterator[Row]:
+        for at in range(rows):
+            yield row(f"s{at % customers}", 1.0, 1, "a", self.batch + at / rows)
+
+    @property
+    def picks_by(self) -> set[tuple[str, ...]]:
+        return {query.picks_by for query in self.bench.runtime.running.values()}
+
+    @property
+    def reasons(self) -> list[str]:
+        return [epoch.reason for epoch in self.bench.runtime.catalog.epochs[1:]]
+
+    def counts(self, name: str) -> dict[float, int]:
+        self.bench.drain()
+        self.bench.deliver()
+        return {each["window_end"].timestamp(): each["n"] for each in self.bench.answers(name)}
+
+
+def test_one_customer_becomes_thousands_and_the_key_is_given_up(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    load = Load(tmp_path)
+    assert load.picks_by == {("sym",)}  # eight conditions, and nothing is known
+    load.run(8, customers=1)
+    assert load.picks_by == {("sym",)}
+    assert not load.reasons
+    with caplog.at_level(logging.INFO, "weft"):
+        load.run(12, customers=ROWS)
+    assert load.picks_by == {()}
+    switched, settled = load.reasons
+    assert switched.startswith("switched: 8 queries from key sym to rows asked: ")
+    assert settled == "settled"
+    (said,) = caplog.messages
+    assert said.startswith("stream trades is planned anew: 8 queries from key sym to rows asked: ")
+    before = {2: 2 * ROWS, 4: 4 * ROWS, 6: 4 * ROWS, 8: 4 * ROWS, 10: 2 * ROWS + 2}
+    assert load.counts("r0") == before | {12: 4, 14: 4, 16: 4, 18: 4, 20: 4, 22: 2}
+    load.bench.close()
+
+
+def test_what_happened_is_told(tmp_path: Path) -> None:
+    load = Load(tmp_path)
+    load.run(3, customers=ROWS)
+    (under_way,) = load.account.measured().switches
+    assert under_way.queries == tuple(f"r{at}" for at in range(8))
+    assert not under_way.settled
+    runtime, measured = load.bench.runtime, load.account.measured()
+    assert Measured.from_json(json.loads(json.dumps(measured.to_json()))) == measured
+    hidden = {name: query.picks_by for name, query in runtime.running.items()}
+    told = (hidden, turns(runtime.running.values()))
+    said = explain_program(runtime.program, "r3", "text", None, measured, *told)
+    assert "  switched to that in windows that start after 1970-01-01 00:00:02.999" in said
+    assert "    those before are still to be answered, from f1 by sym, from rows; picks sym = 's3'" in said
+    assert "  switched while it ran\n" in said
+    assert "8 queries from key sym to rows asked: " in said
+    assert said.endswith("; windows from before are still to be answered")
+    described = json.loads(explain_program(runtime.program, "r3", "json", None, measured, *told))
+    assert described["measured"]["switches"][0]["why"] == under_way.why
+    query = described["shared"]["streams"][0]["queries"][3]
+    assert query["switched"]["earlier"] == {"feed": "f1", "picks": "sym = 's3'"}
+    load.run(9, customers=ROWS)
+    (done,) = load.account.measured().switches
+    assert done.settled
+    assert done.why == under_way.why
+    load.bench.close()
+
+
+def test_after_a_switch_there_is_none_for_a_while_and_then_back(tmp_path: Path) -> None:
+    load = Load(tmp_path)
+    load.run(8, customers=ROWS)
+    assert load.picks_by == {()}
+    began = load.batch
+    load.run(12, customers=8)
+    assert load.picks_by == {()}
+    load.run(14, customers=8)
+    assert load.picks_by == {("sym",)}
+    assert load.batch - began > LIMITS.rest
+    back = load.reasons[2]
+    assert back.startswith("switched: 8 queries from rows asked to key sym: ")
+    load.bench.close()
+
+
+@pytest.mark.parametrize(
+    ("customers", "rows", "limits"),
+    [
+        (8, ROWS, LIMITS),  # the key is right
+        (ROWS, 300, LIMITS),  # too few rows tell
+        (ROWS, ROWS, Limits(code=1e6)),  # would never be paid for
+    ],
+)
+def test_what_does_not_pay_is_left_alone(tmp_path: Path, customers: int, rows: int, limits: Limits) -> None:
+    load = Load(tmp_path, limits)
+    load.run(12, customers, rows)
+    assert load.picks_by == {("sym",)}
+    assert not load.reasons
+    load.bench.close()
+
+
+def test_a_restart_in_the_middle_goes_on(tmp_path: Path) -> None:
+    load = Load(tmp_path)
+    load.run(3, customers=ROWS)
+    load.bench.close()
+    load.open()
+    assert load.picks_by == {()}
+    assert all(tap.earlier for plan in load.bench.runtime.plan.streams for tap in plan.taps)
+    load.run(9, customers=ROWS)
+    assert not any(tap.earlier for plan in load.bench.runtime.plan.streams for tap in plan.taps)
+    counts = load.counts("r7")
+    assert counts == {2: 2} | dict.fromkeys((4, 6, 8, 10, 12), 4) | {14: 2}
+    load.bench.close()

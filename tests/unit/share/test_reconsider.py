@@ -1,0 +1,114 @@
+"""Other treatments for queries that run: offered where what was counted says that the switch pays."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.unit.engine.bench import STREAM, bound
+from weft.plan.nodes import Program
+from weft.share.model.forecast import Basis
+from weft.share.model.load import Load, Loads
+from weft.share.model.offer import Limits, Offer
+from weft.share.reconsider import best_offer
+
+QUERY = "CREATE QUERY r{} AS SELECT COUNT(*) AS n, SUM(qty) AS q FROM trades [RANGE {} SECONDS{}] WHERE {};\n"
+
+
+def rules(count: int, seconds: int = 60, condition: str = "sym = 's{}'", slide: str = "") -> Program:
+    each = [QUERY.format(at, seconds, slide, condition.format(at)) for at in range(count)]
+    return bound(STREAM + "".join(each))
+
+
+def hidden(program: Program, *keys: str) -> dict[str, tuple[str, ...]]:
+    return {query.name: keys for query in program.queries}
+
+
+def load(values: float = 0, rows: float = 50_000.0, passing: dict[str, float] | None = None) -> Basis:
+    """What the stream brings: so many values of `sym`, if it is a key."""
+    distinct = {"sym": values} if values else {}
+    counted = {("sym",): values} if values else {}
+    made = Load(
+        rows,
+        distinct=distinct,
+        counted=counted,
+        passing=passing or {},
+        rows_by="measured",
+        groups_by="measured",
+    )
+    return Basis(Loads({"trades": made}))
+
+
+def offered(program: Program, keys: tuple[str, ...], basis: Basis) -> Offer | None:
+    return best_offer(program, hidden(program, *keys), basis, Limits())
+
+
+def test_a_key_of_which_there_are_too_many_values_is_given_up() -> None:
+    program = rules(10)
+    offer = offered(program, ("sym",), load(40_000))
+    assert offer is not None
+    assert offer.picks_by == hidden(program)
+    assert offer.what == "key sym to rows asked"
+    assert offer.then < offer.now < offer.both
+    assert offer.seconds == 64
+    assert offered(program, ("sym",), load(10)) is None
+
+
+def test_predicates_tell_how_many_values_a_column_has() -> None:
+    """Ten values in all rows: ten in all; in a thousandth of them: ten thousand."""
+    program = rules(10, slide=" SLIDE 10 SECONDS")
+    all_rows = {f"sym = 's{at}'": 0.1 for at in range(10)}
+    offer = offered(program, (), load(passing=all_rows))
+    assert offer is not None
+    assert set(offer.picks_by.values()) == {("sym",)}
+    assert offer.what == "rows asked to key sym"
+    rare = offered(program, (), load(passing=dict.fromkeys(all_rows, 1e-4)))
+    assert rare is not None
+    assert rare.what == "rows asked to signature"  # ten conditions that hardly a row has
+
+
+def test_what_nobody_has_counted_is_no_reason() -> None:
+    program = rules(10)
+    assert offered(program, (), load()) is None  # where nothing runs, ten conditions make a key
+    assert (
+        offered(program, (), load(passing=dict.fromkeys([f"sym = 's{at}'" for at in range(10)], 0.0))) is None
+    )
+    both = rules(10, condition="sym = 's{}' AND price > 1")
+    assert offered(both, (), load(passing={f"sym = 's{at}' AND price > 1": 0.1 for at in range(10)})) is None
+
+
+def test_what_was_counted_of_a_column_that_is_no_key_any_more_is_old() -> None:
+    program = rules(10)
+    assert offered(program, (), load(10)) is None
+
+
+def test_few_rows_do_not_pay_for_the_switch() -> None:
+    assert offered(rules(10), ("sym",), load(400, rows=100)) is None
+
+
+def test_other_cuts_of_the_same_column_are_no_reason() -> None:
+    program = rules(12, condition="price > {}")
+    wider = "WEFT_INTERVAL(" + ", ".join(f"price > {at}" for at in range(20)) + ")"
+    assert offered(program, (), load()) is not None
+    assert offered(program, (wider,), load()) is None
+
+
+@pytest.mark.parametrize(
+    ("gain", "both", "seconds", "pays"),
+    [
+        (0.5, 1.2, 60, True),
+        (0.05, 1.2, 60, False),  # a small part of it
+        (0.5, 3.0, 3600, False),  # takes two CPU-hours to save half a CPU-second a second
+        (0.5, 1.2, 7200, True),  # paid for within the longest window
+    ],
+)
+def test_when_a_switch_pays(gain: float, both: float, seconds: float, pays: bool) -> None:
+    offer = Offer({"q": ()}, "key a to rows asked", 1.0, 1.0 - gain, both, 0.0, seconds)
+    assert offer.pays(Limits()) == pays
+
+
+def test_the_offer_in_words() -> None:
+    offer = Offer({"a": (), "b": ()}, "key sym to rows asked", 0.6, 0.2, 0.7, 0.1, 100)
+    assert offer.show(Limits()) == (
+        "2 queries from key sym to rows asked: 100 ms instead of 500 ms CPU time for each second of stream, "
+        "what is fixed aside, paid for within 50 s"
+    )
