@@ -24,18 +24,23 @@ from weft.times import Instant
 class NewQuery:
     """A query to be added: its canonical text, and the bound after which its windows start (None: none).
 
-    `picks_by`: the columns by which it picks its groups of a feed, for as long as it runs.
+    `picks_by`: the columns by which it picks its groups of a feed, for as long as it runs. `reads`: the views
+    and tables that it reads, as canonical text; with others it means something else.
     """
 
     name: str
     text: str
     bound: Instant | None = None
     picks_by: tuple[str, ...] = ()
+    reads: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class QueryVersion:
-    """A query as it was added. `added` and `dropped` are epochs; its answers are kept under `key`."""
+    """A query as it was added. `added` and `dropped` are epochs; its answers are kept under `key`.
+
+    `reads` is None where that was not written down.
+    """
 
     name: str
     version: int
@@ -44,6 +49,7 @@ class QueryVersion:
     added: int
     dropped: int | None = None
     picks_by: tuple[str, ...] = ()
+    reads: str | None = None
 
     @property
     def key(self) -> str:
@@ -151,7 +157,7 @@ class Catalog:
             "buckets": buckets,
             "effective": dict(effective),
             "add": [
-                [new.name, self._next_version(new.name), new.text, new.bound, list(new.picks_by)]
+                [new.name, self._next_version(new.name), new.text, new.bound, list(new.picks_by), new.reads]
                 for new in add
             ],
             "drop": list(drop),
@@ -232,4 +238,6 @@ class Catalog:
 
 def _query_version(added: Sequence[Any], epoch: int) -> QueryVersion:
     name, version, text, bound, *others = added
-    return QueryVersion(name, version, text, bound, epoch, picks_by=tuple(*others))
+    picks_by = tuple(others[0]) if others else ()
+    reads = others[1] if len(others) > 1 else None
+    return QueryVersion(name, version, text, bound, epoch, picks_by=picks_by, reads=reads)
