@@ -3,7 +3,7 @@
 Every change makes a new epoch, effective at a batch boundary. A query that stays the same goes on; one that
 is new starts with the first window that it can answer in full (`held`); one that changed under its name is a
 new version with a dataset of its own; one that is gone ends, and its answers stay. A query that failed stays
-out until its text changes.
+out until its text changes. With a query its views change, and those of its tables that mean something else.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from weft.lang.printer import print_statement
 from weft.lang.statements import CreateQuery, CreateRelation, CreateStream
 from weft.log.catalog import Catalog, NewQuery, QueryVersion
 from weft.plan.nodes import Program, Query
+from weft.plan.reads import reads
 from weft.share.model.measured import Happened
 from weft.share.predicates import Turn
 from weft.times import Instant
@@ -50,6 +51,10 @@ class Texts:
     def __init__(self) -> None:
         self._known: dict[str, tuple[CreateQuery | CreateRelation, str]] = {}
 
+    def same(self, version: QueryVersion, query: Query, program: Program) -> bool:
+        """Is this query of a program the one that a version is of?"""
+        return version.text == self.of(query) and version.reads in (None, reads(query.statement, program))
+
     def of(self, query: Query) -> str:
         found = self._known.get(query.name)
         if found is None or found[0] is not query.statement:
@@ -74,30 +79,33 @@ def change(
         if stream.name in catalog.streams:
             _check_compatible(catalog.streams[stream.name], stream.statement)
     declared = {stream.name: print_statement(stream.statement) for stream in program.streams}
-    wanted = {query.name: texts.of(query) for query in program.queries}
-    current = {query.name: query.text for query in catalog.queries()}
-    out = left_out(catalog, program, texts)
+    stay, out = unchanged(catalog, program, texts), left_out(catalog, program, texts)
     return Change(
         add=tuple(
             NewQuery(
                 query.name,
-                wanted[query.name],
+                texts.of(query),
                 bound(query),
                 (picks_by or {}).get(query.name, ()),
                 whole(query),
+                reads(query.statement, program),
             )
             for query in program.queries
-            if current.get(query.name) != wanted[query.name] and query.name not in out
+            if query.name not in stay and query.name not in out
         ),
-        drop=tuple(name for name, text in current.items() if wanted.get(name) != text),
+        drop=tuple(query.name for query in catalog.queries() if query.name not in stay),
         streams={name: text for name, text in declared.items() if catalog.streams.get(name) != text},
     )
 
 
 def unchanged(catalog: Catalog, program: Program, texts: Texts) -> dict[str, QueryVersion]:
     """The queries of a program that are in force, as they are."""
-    wanted = {query.name: texts.of(query) for query in program.queries}
-    return {query.name: query for query in catalog.queries() if query.text == wanted.get(query.name)}
+    wanted = {query.name: query for query in program.queries}
+    return {
+        version.name: version
+        for version in catalog.queries()
+        if version.name in wanted and texts.same(version, wanted[version.name], program)
+    }
 
 
 def turns(versions: Iterable[QueryVersion]) -> dict[str, Turn]:
@@ -153,7 +161,7 @@ def left_out(catalog: Catalog, program: Program, texts: Texts) -> set[str]:
     return {
         query.name
         for query in program.queries
-        if query.name in known and catalog.versions(query.name)[-1].text == texts.of(query)
+        if query.name in known and texts.same(catalog.versions(query.name)[-1], query, program)
     }
 
 

@@ -26,6 +26,7 @@ class NewQuery:
 
     `picks_by`: the columns by which it picks its groups of a feed, until it is switched to others.
     `whole`: it sees the rows before the bound that the log holds, and only its answers begin after it.
+    `reads`: the views and tables that it reads, as canonical text; with others it means something else.
     """
 
     name: str
@@ -33,6 +34,7 @@ class NewQuery:
     bound: Instant | None = None
     picks_by: tuple[str, ...] = ()
     whole: bool = False
+    reads: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +60,10 @@ class Switched:
 
 @dataclass(frozen=True, slots=True)
 class QueryVersion:
-    """A query as it was added. `added` and `dropped` are epochs; its answers are kept under `key`."""
+    """A query as it was added. `added` and `dropped` are epochs; its answers are kept under `key`.
+
+    `reads` is None where that was not written down.
+    """
 
     name: str
     version: int
@@ -68,6 +73,7 @@ class QueryVersion:
     dropped: int | None = None
     picks_by: tuple[str, ...] = ()
     whole: bool = False
+    reads: str | None = None
     switched: Switched | None = None  # the last time
 
     @property
@@ -180,7 +186,10 @@ class Catalog:
             "buckets": buckets,
             "effective": dict(effective),
             "add": [
-                [new.name, self._next_version(new.name), new.text, new.bound, list(new.picks_by), new.whole]
+                [
+                    *(new.name, self._next_version(new.name), new.text, new.bound),
+                    *(list(new.picks_by), new.whole, new.reads),
+                ]
                 for new in add
             ],
             "drop": list(drop),
@@ -278,5 +287,5 @@ class Catalog:
 
 def _query_version(added: Sequence[Any], epoch: int) -> QueryVersion:
     name, version, text, bound, *others = added
-    picks_by, whole = others[:1], others[1:2] == [True]
-    return QueryVersion(name, version, text, bound, epoch, picks_by=tuple(*picks_by), whole=whole)
+    picks_by, whole, reads = (*others, *((), False, None)[len(others) :])
+    return QueryVersion(name, version, text, bound, epoch, picks_by=tuple(picks_by), whole=whole, reads=reads)

@@ -1,11 +1,14 @@
-"""Which names a query reads from, as they are written."""
+"""Which names a query reads from, as they are written, and what these mean."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import assert_never
 
 from weft.lang.bodies import Body, Combining, From, FromBody, FromJoin, FromName, Picking
+from weft.lang.printer import print_statement
 from weft.lang.statements import CreateQuery, CreateRelation, CreateView
+from weft.plan.nodes import Program
 
 
 def names_read(statement: CreateQuery | CreateRelation | CreateView) -> frozenset[str]:
@@ -17,6 +20,28 @@ def names_read(statement: CreateQuery | CreateRelation | CreateView) -> frozense
             return _of_body(body)
         case _:
             assert_never(statement)
+
+
+def reads(statement: CreateQuery | CreateRelation, program: Program) -> str:
+    """The views and tables that a query rests on, as canonical text: with others it means something else.
+
+    From where and how often a table is read is left out: its rows change anyhow.
+    """
+    if not program.views and not program.tables:
+        return ""
+    views = {view.name.lower(): view for view in program.views}
+    tables = {table.name.lower(): table.statement for table in program.tables}
+    found: dict[str, str] = {}
+    left = sorted(names_read(statement))
+    while left:
+        name = left.pop()
+        if name in views and name not in found:
+            found[name] = print_statement(views[name])
+            left += sorted(names_read(views[name]))
+        elif name in tables:
+            bare = replace(tables[name], refresh=None, format="any", options=())
+            found[name] = print_statement(bare)
+    return "\n".join(found[name] for name in sorted(found))
 
 
 def _of_body(body: Body) -> frozenset[str]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from weft import results
+from weft.engine.epochs import Texts
 from weft.errors import QueryError, RunError, nearest
 from weft.log.answers import AnswerLog
 from weft.log.catalog import Catalog, QueryVersion
@@ -37,7 +38,7 @@ def verify(
     """
     query = _find(program, name)
     looked = Home.look(home)
-    version = _version(Catalog(looked), query)
+    version = _version(Catalog(looked), query, program)
     last = AnswerLog(looked).last
     if last is None:
         return Verification(query.name, 0, 0, True, [], "nothing has been answered yet")
@@ -114,10 +115,16 @@ def _find(program: Program, name: str) -> Query:
     raise QueryError("unknown-query", f"there is no query `{name}` in the program", help=help)
 
 
-def _version(catalog: Catalog, query: Query) -> QueryVersion:
+def _version(catalog: Catalog, query: Query, program: Program) -> QueryVersion:
     for version in catalog.queries():
         if version.name == query.name:
-            return version
+            if Texts().same(version, query, program):
+                return version
+            raise RunError(
+                "query-changed",
+                f"query `{query.name}`, or a view or table that it reads, is not what it was when it ran",
+                help="verify it with the program that ran, or run this one first",
+            )
     raise RunError(
         "query-not-run",
         f"query `{query.name}` is not in force in this home",
