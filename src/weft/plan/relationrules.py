@@ -43,6 +43,12 @@ def check_join(kind: JoinKind, left: Relation, right: Relation, place: Place | N
                 at=place, because="it is looked up once, when a row comes",
                 help="join the table with the stream first, in a subquery or earlier in FROM",
             )  # fmt: skip
+        if not table.retroactive and not has_lives(other):
+            raise QueryError(
+                "table-above-distinct", f"table `{table.table}` is looked up by what stands for equal rows",
+                at=place, because="it is looked up when a row begins, and equal rows begin at other times",
+                help="join the table with the stream first, and use DISTINCT or UNION above that",
+            )  # fmt: skip
         if not table.retroactive and _keeps(kind, is_left):
             raise QueryError(
                 "table-without-stream", f"rows of table `{table.table}` without a partner have no time",
