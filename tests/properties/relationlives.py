@@ -8,6 +8,7 @@ from typing import Protocol
 import pyarrow as pa
 
 from tests.properties.relations import Scenario, truth
+from tests.properties.relationtables import TABLES
 from weft.plan.relationtree import streams
 from weft.testing.harness import Adapter
 from weft.testing.lives import relation_difference
@@ -23,13 +24,14 @@ class Stoppable(Adapter, Protocol):
 
 def stopped(made: Scenario, adapter: Stoppable, rng: Random) -> dict[str, pa.Table]:
     """All that is told by a program that is stopped now and then, and after its end."""
-    read = {stream for relation in made.relations.values() for stream in streams(relation)}
     adapter.start(made.text)
-    for stream, batch in made.feeds:
-        if stream in read:
-            adapter.ingest(stream, batch)
-            if rng.random() < 0.4:
-                _restart(adapter, made)
+    for name, rows in made.read:
+        if name in TABLES:
+            adapter.revise(name, rows)
+        else:
+            adapter.ingest(name, rows)
+        if rng.random() < 0.4:
+            _restart(adapter, made)
     adapter.drain(None)
     _restart(adapter, made)
     return {name: adapter.results(name) for name, _ in made.queries}
