@@ -93,14 +93,15 @@ def check_internal(relation: Relation) -> None:
 
 def _check_outlived(relation: Relation) -> None:
     """Raise where some windows are INTERNAL and others are not, and no row says when it ends."""
-    external = next(each for each in windows(relation) if not is_internal(each))
-    if isinstance(external, Lasting):
+    lasting = next((each for each in windows(relation) if isinstance(each, Lasting)), None)
+    if lasting is not None:
         raise QueryError(
             "internal-window", "a window over a subquery does not go with INTERNAL ones beside it",
-            at=external.place, because="when it lets go of a row is told by no time of a stream",
+            at=lasting.place, because="when it lets go of a row is told by no time of a stream",
             help="remove INTERNAL, or put all of it into the subquery",
         )  # fmt: skip
     if not has_lives(relation):
+        external = next(each for each in windows(relation) if not is_internal(each))
         raise QueryError(
             "internal-window", "this window is not INTERNAL, but another of the query is", at=external.place,
             because="of what is aggregated, one would let go and the other would not",
