@@ -2,7 +2,7 @@
 
     python -m tests.properties.relationcampaign --queries 2000 --seed 1
     python -m tests.properties.relationcampaign --queries 2000 --seed 1 --by-hand      without Spark
-    python -m tests.properties.relationcampaign --queries 2000 --seed 1 --strategy negative
+    python -m tests.properties.relationcampaign --queries 2000 --seed 1 --strategy negative direct
     python -m tests.properties.relationcampaign --queries 2000 --seed 1 --plainly      the reference itself
 
 Judged is weft on Spark; with `--by-hand` its relations alone, on rows that the kernels evaluated, also by the
@@ -16,7 +16,7 @@ from __future__ import annotations
 import argparse
 import sys
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -36,9 +36,9 @@ def main() -> int:
     asked = arguments()
     if asked.plainly:
         return campaign(asked, plain_disagreements)
-    if asked.by_hand or asked.strategy is not None:
-        strategy = Strategy(asked.strategy or Strategy.PATTERNS.value)
-        return campaign(asked, lambda made: judge_by_hand(made, strategy))
+    if asked.by_hand or asked.strategy:
+        strategies = [Strategy(each) for each in asked.strategy or ("patterns",)]
+        return campaign(asked, lambda made: judge_by_hand(made, strategies))
     from weft.spark.session import build_session  # noqa: PLC0415  starts a JVM
 
     spark = build_session("local[2]", {"spark.sql.shuffle.partitions": "2"})
@@ -56,7 +56,10 @@ def arguments() -> argparse.Namespace:
     made.add_argument("--plainly", action="store_true", help="judge the reference, by loops over rows")
     made.add_argument("--by-hand", action="store_true", help="relations fed by hand, without Spark")
     made.add_argument(
-        "--strategy", choices=[each.value for each in Strategy], help="how they are carried out, by hand"
+        "--strategy",
+        nargs="+",
+        choices=[each.value for each in Strategy],
+        help="how they are carried out, by hand, one after the other",
     )
     made.add_argument("--alone", action="store_true", help="every query in a program of its own")
     return made.parse_args()
@@ -94,9 +97,12 @@ def judge(spark, made: Scenario) -> Wrong:
             adapter.stop()
 
 
-def judge_by_hand(made: Scenario, strategy: Strategy) -> Wrong:
-    found = fed(made, strategy=strategy).results()
-    return disagreements(made, found, lives=strategy is not Strategy.NEGATIVE)
+def judge_by_hand(made: Scenario, strategies: Sequence[Strategy]) -> Wrong:
+    wrong: Wrong = {}
+    for strategy in strategies:
+        found = fed(made, strategy=strategy).results()
+        wrong |= disagreements(made, found, lives=strategy is not Strategy.NEGATIVE)
+    return wrong
 
 
 def shrink(made: Scenario, differs: Callable[[Scenario], bool]) -> Scenario:

@@ -8,6 +8,7 @@ from typing import Protocol
 import pyarrow as pa
 
 from tests.properties.relations import Scenario, truth
+from tests.properties.relationtables import TABLES
 from tests.properties.relationtruth import DuckTruth, Row
 from weft.engine.runtime import Runtime
 from weft.plan.relations import Emitted
@@ -41,13 +42,14 @@ def told_later(
 
 def stopped(made: Scenario, adapter: Stoppable, rng: Random) -> dict[str, pa.Table]:
     """All that is told by a program that is stopped now and then, and after its end."""
-    read = {stream for relation in made.relations.values() for stream in streams(relation)}
     adapter.start(made.text)
-    for stream, batch in made.feeds:
-        if stream in read:
-            adapter.ingest(stream, batch)
-            if rng.random() < 0.4:
-                _restart(adapter, made)
+    for name, rows in made.read:
+        if name in TABLES:
+            adapter.revise(name, rows)
+        else:
+            adapter.ingest(name, rows)
+        if rng.random() < 0.4:
+            _restart(adapter, made)
     adapter.drain(None)
     _restart(adapter, made)
     return {name: adapter.results(name) for name, _ in made.queries}

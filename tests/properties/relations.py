@@ -84,6 +84,10 @@ class Scenario:
         known = {stream for relation in self.relations.values() for stream in streams(relation)}
         return tuple(feed for feed in self.feeds if feed[0] in known or feed[0] in TABLES)
 
+    @cached_property
+    def truth(self) -> DuckTruth:
+        return truth(self)
+
     def only(self, *names: str) -> Scenario:
         return replace(self, queries=tuple(query for query in self.queries if query[0] in names))
 
@@ -157,7 +161,7 @@ def disagreements(made: Scenario, found: dict[str, pa.Table], lives: bool = True
 
     Without `lives` it need not be told how long rows live: then it counts when they begin.
     """
-    known = truth(made)
+    known = made.truth
     compared = _difference if lives else _begun_difference
     differences = {
         name: compared(known, relation, rows_of(found[name])) for name, relation in made.relations.items()

@@ -32,6 +32,7 @@ class DuckTruth:
         self.streams, self.tables, self.began = streams, tables, began
         self.connection = duckdb.connect(config={"threads": 1})
         self.connection.execute("SET TimeZone = 'UTC'")
+        self._known: dict[str, list[Row]] = {}  # what was asked before
         for stream in streams:
             self.feed(stream.name, empty(stream))
         for table in tables:
@@ -60,7 +61,12 @@ class DuckTruth:
         return bags
 
     def told(self, relation: Emitted, **bounds: Any) -> list[Row]:
-        found = self._rows(relation_sql(relation, **self._told(bounds)))
+        sql = relation_sql(relation, **self._told(bounds))
+        if sql not in self._known:
+            self._known[sql] = self._in_time(relation, self._rows(sql))
+        return self._known[sql]
+
+    def _in_time(self, relation: Emitted, found: list[Row]) -> list[Row]:
         timed = [column.name in ("valid_from", "changed_at") for column in columns(relation)]
         return [tuple(map(self._timed, row, timed)) for row in found]
 
@@ -74,6 +80,7 @@ class DuckTruth:
         return rows_of(self.connection.sql(sql).to_arrow_table())
 
     def _append(self, name: str, rows: pa.Table) -> None:
+        self._known.clear()
         self.connection.register("_weft_rows", rows)
         self.connection.execute(f'CREATE TABLE IF NOT EXISTS "{name}" AS FROM _weft_rows LIMIT 0')
         self.connection.execute(f'INSERT INTO "{name}" FROM _weft_rows')

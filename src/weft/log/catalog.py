@@ -287,5 +287,6 @@ class Catalog:
 
 def _query_version(added: Sequence[Any], epoch: int) -> QueryVersion:
     name, version, text, bound, *others = added
-    picks_by, whole, reads = (*others, *((), False, None)[len(others) :])
+    missing: list[Any] = [(), False, None][len(others) :]  # in homes from before they were kept
+    picks_by, whole, reads = [*others, *missing]
     return QueryVersion(name, version, text, bound, epoch, picks_by=tuple(picks_by), whole=whole, reads=reads)

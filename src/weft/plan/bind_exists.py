@@ -22,7 +22,7 @@ from weft.plan.bind_from import Around, Bodies, Conditions, Sources
 from weft.plan.functions import is_aggregate
 from weft.plan.nodes import Named
 from weft.plan.relationrules import check_join
-from weft.plan.relations import Kept, Made, Paired, Relation, Whether
+from weft.plan.relations import Entries, Kept, Made, Paired, Relation, Whether
 from weft.plan.relationtree import columns
 from weft.plan.rows import refuse_aggregates
 from weft.plan.scope import column, names_in
@@ -105,8 +105,8 @@ class Absence:
                 help="put conditions on aggregates in HAVING",
             )  # fmt: skip
             _refuse_far(condition, own)
-            if names_in(condition) & names.inner_names:
-                ties.append(condition)
+            if names_in(condition) & names.inner_names or isinstance(relation, Entries):
+                ties.append(condition)  # a table is looked up as it is: all conditions are of the pair
             else:
                 self.check(condition, relation, own, "WHERE")
                 relation = Kept(relation, condition, condition.place)

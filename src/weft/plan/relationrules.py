@@ -43,6 +43,12 @@ def check_join(kind: JoinKind, left: Relation, right: Relation, place: Place | N
                 at=place, because="it is looked up once, when a row comes",
                 help="join the table with the stream first, in a subquery or earlier in FROM",
             )  # fmt: skip
+        if not table.retroactive and not has_lives(other):
+            raise QueryError(
+                "table-above-distinct", f"table `{table.table}` is looked up by what stands for equal rows",
+                at=place, because="it is looked up when a row begins, and equal rows begin at other times",
+                help="join the table with the stream first, and use DISTINCT or UNION above that",
+            )  # fmt: skip
         if not table.retroactive and _keeps(kind, is_left):
             raise QueryError(
                 "table-without-stream", f"rows of table `{table.table}` without a partner have no time",
@@ -87,14 +93,15 @@ def check_internal(relation: Relation) -> None:
 
 def _check_outlived(relation: Relation) -> None:
     """Raise where some windows are INTERNAL and others are not, and no row says when it ends."""
-    external = next(each for each in windows(relation) if not is_internal(each))
-    if isinstance(external, Lasting):
+    lasting = next((each for each in windows(relation) if isinstance(each, Lasting)), None)
+    if lasting is not None:
         raise QueryError(
             "internal-window", "a window over a subquery does not go with INTERNAL ones beside it",
-            at=external.place, because="when it lets go of a row is told by no time of a stream",
+            at=lasting.place, because="when it lets go of a row is told by no time of a stream",
             help="remove INTERNAL, or put all of it into the subquery",
         )  # fmt: skip
     if not has_lives(relation):
+        external = next(each for each in windows(relation) if not is_internal(each))
         raise QueryError(
             "internal-window", "this window is not INTERNAL, but another of the query is", at=external.place,
             because="of what is aggregated, one would let go and the other would not",

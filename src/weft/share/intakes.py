@@ -42,7 +42,8 @@ def woven(query: Query, streams: Iterable[Stream]) -> tuple[Woven, dict[str, Gua
     """The query with leaves that cannot fail; and for each stream when one of them would have failed."""
     if not isinstance(query.plan, Related):
         raise Bug("plan-shape", f"`{query.name}` is about one stream alone")
-    types = {stream.name: {c.name: c.type for c in stream.columns} for stream in streams}
+    declared = tuple(streams)
+    types = {stream.name: {c.name: c.type for c in stream.columns} for stream in declared}
     fails: dict[str, list[Expr]] = {}
 
     def safe(node: Relation) -> Relation:
@@ -55,7 +56,7 @@ def woven(query: Query, streams: Iterable[Stream]) -> tuple[Woven, dict[str, Gua
         items = tuple(replace(item, expr=key) for item, key in zip(node.items, found.keys, strict=True))
         return replace(node, items=items, where=found.where)
 
-    times = {stream.name: stream.statement.time_column for stream in streams}
+    times = {stream.name: stream.statement.time_column for stream in declared}
     relation = outliving(rewrite_up(query.plan.relation, safe), times)
     return Woven(query, relation), {stream: _guard(query.name, each) for stream, each in fails.items()}
 

@@ -40,7 +40,17 @@ class OnHome:
     def start(self, program: str) -> None:
         self._home = Home.open(self.path)
         self.runtime = Runtime(self._home, planned(program), _no_spark, self.crew)
+        self._begin_tables(planned(program))
         self._note_queries()
+
+    def revise(self, table: str, rows: pa.Table) -> None:
+        self.runtime.refresh(table, rows)
+
+    def _begin_tables(self, program: Program) -> None:
+        """Tables that have no rows yet are empty."""
+        for table in program.tables:
+            if table.flow is None and table.name not in self.runtime.tables.latest():
+                self.revise(table.name, schema_of(table.columns).empty_table())
 
     def change(self, program: str) -> None:
         self.runtime.change(planned(program))

@@ -15,6 +15,7 @@ import pytest
 from tests.properties.asks import Pick
 from tests.properties.relationlives import changed, stopped
 from tests.properties.relations import Scenario, as_case, disagreements, scenario
+from tests.properties.relationsizes import EVERYTHING
 from tests.unit.engine.relations.homes import OnHome
 from weft.engine import runtime
 from weft.lang.bodies import Emission
@@ -86,6 +87,17 @@ def test_stopped_at_random_places_it_tells_what_the_reference_says(
     rng = Random(4000 + seed)
     monkeypatch.setattr(runtime, "SNAPSHOT_EVERY", rng.choice([1, 2, 3]))
     made = scenario(rng, 4, 40, f"found by seed {4000 + seed}, stopped")
+    wrong = disagreements(made, stopped(made, adapter, rng))
+    assert not wrong, as_case(made.only(*wrong)) + "\n".join(wrong.values())
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_all_that_can_be_asked_is_told_through_stops(
+    seed: int, adapter: OnHome, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rng = Random(8000 + seed)
+    monkeypatch.setattr(runtime, "SNAPSHOT_EVERY", 1 + seed % 3)
+    made = scenario(rng, 6, 24, f"found by seed {8000 + seed}, stopped", EVERYTHING)
     wrong = disagreements(made, stopped(made, adapter, rng))
     assert not wrong, as_case(made.only(*wrong)) + "\n".join(wrong.values())
 
