@@ -61,7 +61,8 @@ class Side:
             ends = np.maximum(ends, until)
         held = rows.rename_columns([self._held_as(name, time) for name in rows.column_names])
         held = held.append_column(TIME, pa.array(times))
-        self._new.append(Lives(self._filled(held), begins, ends).filter(begins < ends))
+        lives, mine = Lives(self._filled(held), begins, ends), begins < ends
+        self._new.append(lives if mine.all() else lives.filter(mine))
 
     def _held_as(self, name: str, time: str) -> str:
         return name if name.startswith(CONDITION) else self.prefix + name
