@@ -56,16 +56,17 @@ class Side:
         asking = [each for each in self._wanted if _asked(each) <= known]
         times = whole(rows.column(time)).cast(pa.int64()).to_numpy()
         begins, ends = np.maximum(times, self.complete), np.full(len(times), BEGINNING)
-        late = times < self.complete
+        late = begins > times
         for depth in dict.fromkeys(map(_depth, asking)):
             until = _until(depth, rows, times)
             self._late[depth] += int(np.count_nonzero(late & (until > BEGINNING)))
             ends = np.maximum(ends, until)
-        held = rows.rename_columns([self._held_as(name, time) for name in rows.column_names])
+        held = rows.rename_columns([self._held_as(name) for name in rows.column_names])
         held = held.append_column(TIME, pa.array(times))
-        self._new.append(Lives(self._filled(held), begins, ends).filter(begins < ends))
+        lives, mine = Lives(self._filled(held), begins, ends), begins < ends
+        self._new.append(lives if mine.all() else lives.filter(mine))
 
-    def _held_as(self, name: str, time: str) -> str:
+    def _held_as(self, name: str) -> str:
         return name if name.startswith(CONDITION) else self.prefix + name
 
     def adopted(self, rows: Lives) -> Lives:

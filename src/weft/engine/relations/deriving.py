@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Set
 import pyarrow as pa
 
 from weft.kernels.arrow import whole
-from weft.kernels.expressions import compile
+from weft.kernels.expressions import Compiled, compile
 from weft.lang.expressions import expr
 from weft.lang.statements import Expr
 from weft.plan.relations import Rows
@@ -25,16 +25,18 @@ class Deriving:
     """The columns that leaves of one stream ask for, where the kernels can make them of others."""
 
     def __init__(self, leaves: Iterable[Rows], types: Types) -> None:
-        asked = {name: source for leaf in leaves for name, source in asks(leaf).items()}
-        made = {name: (_needs(source), compile(source.tree, types)) for name, source in asked.items()}
-        self._made = {name: (needs, how) for name, (needs, how) in made.items() if how is not None}
+        self._asked = {name: source for leaf in leaves for name, source in asks(leaf).items()}
+        self._types = types
 
     def filled(self, rows: pa.Table) -> pa.Table:
         """A batch with what it lacks of them. Expressions of leaves cannot fail."""
         known = set(rows.column_names)
-        for name, (needs, how) in self._made.items():
-            if name not in known and needs.keys() <= known:
-                values, _ = how.run({each: whole(rows.column(text)) for text, each in needs.items()})
+        for name in self._asked.keys() - known:
+            how = made_of(self._asked[name], known, self._types)
+            if how is not None:
+                needs = _needs(self._asked[name])
+                columns = {each: whole(rows.column(text)) for text, each in needs.items()}
+                values, _ = how.run(columns or {"": pa.nulls(rows.num_rows)})
                 rows = rows.append_column(name, values)
         return rows
 
@@ -45,9 +47,9 @@ def asks(leaf: Rows) -> dict[str, Expr]:
     return found if leaf.where is None else found | {CONDITION + leaf.where.sql: leaf.where}
 
 
-def can_be_made(source: Expr, known: Set[str], types: Types) -> bool:
-    """Can an expression be made of columns that are known by their texts?"""
-    return _needs(source).keys() <= known and compile(source.tree, types) is not None
+def made_of(source: Expr, known: Set[str], types: Types) -> Compiled | None:
+    """What makes an expression of columns that are known by their texts; None: nothing does."""
+    return compile(source.tree, types) if _needs(source).keys() <= known else None
 
 
 def _needs(source: Expr) -> dict[str, str]:

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from weft.engine.relations.deriving import Types, asks, can_be_made
+from weft.engine.relations.deriving import Types, asks, made_of
 from weft.engine.windows import Reach
 from weft.lang.bodies import Emission
 from weft.lang.statements import Expr
@@ -40,7 +40,7 @@ class Vouched:
         """Can the rows that a leaf reads be had from it?"""
         mine = _parts(leaf.where)
         return any(_parts(where) <= mine for where in self.wheres) and all(
-            name in self.columns or can_be_made(source, self.columns, types)
+            name in self.columns or made_of(source, self.columns, types) is not None
             for name, source in asks(leaf).items()
         )
 

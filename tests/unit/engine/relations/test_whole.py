@@ -151,6 +151,13 @@ def test_a_condition_that_says_more_is_made_of_the_columns(adapter: OnHome) -> N
     assert told(adapter, "late", 2) == [(12.5, 22.0, "A", 3, 6), (17.0, 18.0, "B", 2, 7)]
 
 
+def test_a_condition_of_no_column_is_made_of_nothing(adapter: OnHome) -> None:
+    begin(adapter)
+    assert add(adapter, WIDE + " WHERE 1 < 2")
+    adapter.ingest("b", rows(("A", 6, 12.5)))
+    assert told(adapter, "late", 2) == [(12.5, 13.0, "A", 1, 6), (12.5, 22.0, "A", 3, 6)]
+
+
 def test_rows_under_a_condition_are_not_all(adapter: OnHome) -> None:
     wide = WIDE + " WHERE x.v > 1"
     begin(adapter, wide)
