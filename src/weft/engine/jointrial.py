@@ -3,31 +3,37 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from statistics import median
 
 import numpy as np
 import pyarrow as pa
 
-from weft.engine.relations.changing import Checking
+from weft.engine.relations.changing import PairingChanges
+from weft.engine.relations.counting import Comparing
+from weft.engine.relations.operator import Operator
+from weft.engine.shape import Done, Job
 from weft.kernels.combine import Ints
 from weft.kernels.relations.store import RowStore
 from weft.kernels.relations.tables import Lives
+from weft.lang.bodies import JoinKind, SetKind
 from weft.lang.parse import parse_expression
 from weft.plan.nodes import Named
-from weft.plan.relations import Rows, Whether
+from weft.plan.relations import Merged, Paired, Rows
 from weft.share.model.constants import Constants
 
-ROWS, BATCH, KEYS = 40_000, 5_000, 1_000  # rows come one a microsecond
+ROWS, BATCH, KEYS = 25_000, 5_000, 1_000  # rows come one a microsecond
 CLASSES = 9
 SHORT, LONG = 2 * KEYS, 20 * KEYS  # lives: a row meets two others, or twenty
-STEPS = 8
+STEPS = 5
 TIMES = 3
 
 
 def with_joins(constants: Constants) -> Constants:
     """The constants with those of joins as they are here."""
+    a, b = (Rows(name, (Named(name, parse_expression(name), "bigint"),), None, BATCH) for name in "ab")
+    pairs = Paired(JoinKind.INNER, a, b, parse_expression("a = b"))
     short, long = _Shelved((SHORT,)), _Shelved((LONG,))
     many = _Shelved(tuple(SHORT + at for at in range(CLASSES)))
     looked = max(long.probed - short.probed, 0.0) / (long.found - short.found)
@@ -37,7 +43,8 @@ def with_joins(constants: Constants) -> Constants:
         kept=short.added / BATCH,
         lookup=more / BATCH / (CLASSES - 1),
         looked=looked,
-        change=_change(),
+        change=_each_change(PairingChanges(pairs, _no_jobs)),
+        counted=_each_change(Comparing(Merged(SetKind.EXCEPT, True, a, b))),
     )
 
 
@@ -63,17 +70,15 @@ class _Shelved:
         return pa.array(self._draw.integers(0, KEYS, BATCH))
 
 
-def _change() -> float:
-    """What a row takes that begins or ends, where it is checked for partners."""
-    a, b = (Rows(name, (Named(name, parse_expression(name), "bigint"),), None, BATCH) for name in "ab")
-    check = Checking(Whether(a, b, parse_expression("a = b"), negated=True), lambda jobs: [])
+def _each_change(operator: Operator) -> float:
+    """What a row takes that begins or ends, of two sources `a` and `b`."""
     draw = np.random.default_rng(1)
 
     def step(number: int) -> float:
         begins = np.arange(number * BATCH, (number + 1) * BATCH)
         keys = [pa.table({name: draw.integers(0, 10 * KEYS, BATCH)}) for name in "ab"]
         told = [Lives(each, begins, begins + BATCH) for each in keys]
-        return _spent(lambda: check.advance(told, (number + 1) * BATCH))
+        return _spent(lambda: operator.advance(told, (number + 1) * BATCH))
 
     return median([step(number) for number in range(STEPS)][1:]) / (4 * BATCH)  # as many end as begin
 
@@ -82,3 +87,7 @@ def _spent(run: Callable[[], object]) -> float:
     start = time.process_time()
     run()
     return time.process_time() - start
+
+
+def _no_jobs(jobs: Sequence[Job]) -> Sequence[Done]:
+    return []

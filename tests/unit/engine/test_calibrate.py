@@ -100,12 +100,8 @@ def test_every_constant_has_its_line() -> None:
 
 
 def test_what_joins_take_is_measured() -> None:
-    measured = with_joins(replace(SHIPPED, kept=0.0, lookup=-1.0, looked=-1.0, change=0.0))
-    assert min(measured.kept, measured.change) > 0
+    measured = with_joins(replace(SHIPPED, kept=0.0, lookup=-1.0, looked=-1.0, change=0.0, counted=0.0))
+    assert min(measured.kept, measured.change, measured.counted) > 0
     assert min(measured.lookup, measured.looked) >= 0
-    assert (
-        replace(
-            measured, kept=SHIPPED.kept, lookup=SHIPPED.lookup, looked=SHIPPED.looked, change=SHIPPED.change
-        )
-        == SHIPPED
-    )
+    of_joins = ("kept", "lookup", "looked", "change", "counted")
+    assert replace(measured, **{name: getattr(SHIPPED, name) for name in of_joins}) == SHIPPED

@@ -24,18 +24,22 @@ from weft.share.relations.weave import Node
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """Rows held; a second: rows that joins take in, look-ups, rows looked at, and rows that come or go."""
+    """Rows held, and a second: rows that joins take in, look-ups, rows looked at, rows that come or go.
+
+    Of those that come or go, how many are matched with others, and how often one is counted among its equals.
+    """
 
     held: float = 0.0
     kept: float = 0.0
     lookups: float = 0.0
     pairs: float = 0.0
     changes: float = 0.0
+    counted: float = 0.0
 
     def cpu(self, each: Constants) -> float:
         """CPU-seconds a second."""
         rows = each.kept * self.kept + each.lookup * self.lookups
-        return rows + each.looked * self.pairs + each.change * self.changes
+        return rows + each.looked * self.pairs + each.change * self.changes + each.counted * self.counted
 
     def __sub__(self, other: Work) -> Work:
         return Work(*(mine - theirs for mine, theirs in zip(astuple(self), astuple(other), strict=True)))
@@ -125,10 +129,13 @@ def work_of(node: Node, loads: Loads) -> Work:
             return Work(held, rate, rate * (len(sources) - 1), pairs)
         case Means.PAIRS:
             return Work(held, rate, rate, flow(node.relation, loads).rate)
-        case Means.PAIRS_OF_CHANGES | Means.CHECK:
-            return Work(held, 0.0, 0.0, 2 * _met(node.relation, sources, loads), 2 * rate)
+        case Means.PAIRS_OF_CHANGES:
+            return Work(held, pairs=2 * _met(node.relation, sources, loads), changes=2 * rate)
+        case Means.CHECK:  # those that ask are counted by themselves and with their partners, others by key
+            counted = 2 * (rate + sources[0].rate)
+            return Work(held, 0.0, 0.0, 2 * _met(node.relation, sources, loads), 2 * rate, counted)
         case Means.COUNTS:
-            return Work(held, changes=2 * rate)
+            return Work(held, counted=2 * rate)
         case Means.CONSULTS | Means.AWAITS:
             return Work(lookups=rate)
         case Means.GROUPS_ALWAYS | Means.LOOKS | Means.GROUPS_AS_OF:

@@ -129,5 +129,6 @@ def _work(work: Work, basis: Basis) -> dict[str, float]:
         "lookups_per_second": work.lookups,
         "pairs_per_second": work.pairs,
         "changes_per_second": work.changes,
+        "counted_per_second": work.counted,
         "cpu_seconds": work.cpu(basis.constants),
     }

@@ -2,27 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 from weft.plan.relationpatterns import relation_pattern
-from weft.plan.relations import Entries, Made, Rows
+from weft.plan.relations import Rows
 from weft.plan.relationshow import show_relation_node
 from weft.share.model.figures import cpu, plain
 from weft.share.model.load import Loads
 from weft.share.nodes import SharedPlan
 from weft.share.relations.cost import added, order_of, work_of
-from weft.share.relations.links import Link, turned
+from weft.share.relations.links import Chain, Link, turned
 from weft.share.relations.means import Means
 from weft.share.relations.program import woven
 from weft.share.relations.reasons import holds, reason, valid_to, when
 from weft.share.relations.showbuckets import shortened, show_bucket, show_buckets
 from weft.share.relations.showchains import Told, count, show_chain, show_work
 from weft.share.relations.showplaces import place_in_short, show_places
+from weft.share.relations.titles import title
 from weft.share.relations.weave import Key, Node, Weave
 from weft.share.table import table
-from weft.times import show_duration
-
-_PASSING = (Means.READS, Means.FILTER, Means.COLUMNS, Means.UNION)  # rows are looked at one by one
 
 
 def show_relations(plan: SharedPlan, told: Told) -> str:
@@ -35,13 +34,13 @@ def show_relations(plan: SharedPlan, told: Told) -> str:
     for at, (chain, links) in enumerate(found.chains_as_written.items()):
         lines += ["", *show_chain(f"c{at}", chain, links, taps, told)]
     lines += ["", "  nodes    equal relations are one node, carried out once; what it makes goes to others"]
-    lines += table([_HEADER, *(_node_row(found, node, told) for node in found.nodes.values())], indent=4)
+    shown = _Shown.of(found)
+    lines += table([_HEADER, *(shown.row(node, told) for node in found.nodes.values())], indent=4)
     placed = [(each.query.name, place_in_short(each.placing)) for each in plan.related if each.placing]
     if placed:
         lines += ["", "  absence stands where that costs least", *table(placed, indent=4)]
     lines += ["", "  queries    are told what their node makes"]
-    names = node_names(found)
-    answers = [(name, names[top.key], when(top.relation)) for name, top in found.tops.items()]
+    answers = [(name, shown.names[top.key], when(top.relation)) for name, top in found.tops.items()]
     lines += [*table(answers, indent=4), "", "  with --placement executors", *show_buckets(plan)]
     lines += ["", *_total(found, told)]
     return "\n".join(lines)
@@ -97,51 +96,63 @@ def _entries(plan: SharedPlan, found: Weave) -> list[tuple[str, ...]]:
     return rows
 
 
-_HEADER = ("node", "what it is", "pattern", "goes to", "for", "predicted", "why so")
+_HEADER = ("node", "what it is", "pattern", "goes to", "for", "predicted", "carried out by, and why")
 
 
-def _node_row(found: Weave, node: Node, told: Told) -> tuple[str, ...]:
-    work = work_of(node, told.basis.loads)
-    held = f"{plain(work.held)} held" if work.held else ""
-    spent = cpu(seconds) if (seconds := work.cpu(told.basis.constants)) else ""
-    return (
-        node_names(found)[node.key],
-        _title(found, node, told.basis.loads),
-        str(relation_pattern(node.relation)),
-        ", ".join(_goes_to(found, node.key)),
-        shortened(node.queries),
-        ", ".join(each for each in (held, spent) if each),
-        "" if node.means in _PASSING else reason(node.means),
-    )
+@dataclass(frozen=True, slots=True)
+class _Shown:
+    """The names of all nodes, and for each the nodes that rest on it and the queries that are told of it."""
+
+    names: Mapping[Key, str]
+    goes_to: Mapping[str, Sequence[str]]
+    chains: Mapping[Chain, str]
+
+    @classmethod
+    def of(cls, found: Weave) -> _Shown:
+        names = node_names(found)
+        goes_to: dict[str, list[str]] = {name: [] for name in names.values()}
+        for key, node in found.nodes.items():
+            for source in dict.fromkeys(node.sources):
+                goes_to[names[source]].append(names[key])
+        for name, top in found.tops.items():
+            goes_to[names[top.key]].append(name)
+        chains = {chain: f"c{at}" for at, chain in enumerate(found.chains)}
+        return cls(names, goes_to, chains)
+
+    def row(self, node: Node, told: Told) -> tuple[str, ...]:
+        work, name = work_of(node, told.basis.loads), self.names[node.key]
+        held = f"{plain(work.held)} held" if work.held else ""
+        spent = cpu(seconds) if (seconds := work.cpu(told.basis.constants)) else ""
+        return (
+            name,
+            self.title(node, told.basis.loads),
+            str(relation_pattern(node.relation)),
+            ", ".join(self.goes_to[name]),
+            shortened(node.queries),
+            ", ".join(each for each in (held, spent) if each),
+            _why(node.means),
+        )
+
+    def title(self, node: Node, loads: Loads) -> str:
+        """What the node is, and what it is made of: other nodes, a chain or a stream."""
+        over = tuple(self.names[key] for key in node.sources)
+        if node.many is not None:
+            best = tuple(over[at] for at in order_of(node.many, loads))
+            order = f"; by these rates {', '.join(best)}" if best != over else ""
+            return f"joined: {', '.join(over)}{order}"
+        if node.link is not None:
+            return f"tap of {self.chains[node.link.chain]}"
+        return title(node.relation, over)
 
 
-def _goes_to(found: Weave, key: Key) -> Iterator[str]:
-    """The nodes that rest on it, and the queries that are told of it."""
-    names = node_names(found)
-    yield from (names[other] for other, node in found.nodes.items() if key in node.sources)
-    yield from (name for name, top in found.tops.items() if top.key == key)
-
-
-def _title(found: Weave, node: Node, loads: Loads) -> str:
-    """What carries the node out, and what over: other nodes, a chain or a stream."""
-    names = node_names(found)
-    over = ", ".join(names[key] for key in node.sources)
-    if node.many is not None:
-        best = ", ".join(names[node.sources[at]] for at in order_of(node.many, loads))
-        return f"{node.means}: {over}" + (f"; by these rates {best}" if best != over else "")
-    if node.link is not None:
-        return f"tap of c{list(found.chains).index(node.link.chain)}"
-    match node.relation:
-        case Rows(stream=stream, items=items, range=range_, where=where):
-            length = "for ever" if range_ is None else f"for {show_duration(range_)}"
-            columns = ", ".join(item.expr.sql for item in items)
-            return f"{stream} ({columns}) {length}{'' if where is None else f' where {where.sql}'}"
-        case Entries(table=name):
-            return f"{node.means} {name}"
-        case Made(items=items):
-            return f"{over}: {', '.join(item.name for item in items)}"
+def _why(means: Means) -> str:
+    match means:
+        case Means.READS | Means.FILTER | Means.COLUMNS | Means.UNION:  # rows are looked at one by one
+            return ""
+        case Means.TAP:
+            return reason(means)
         case _:
-            return f"{node.means} of {over}"
+            return f"{means}: {reason(means)}"
 
 
 def _own(names: Mapping[Key, str], node: Node, query: str) -> Iterator[str]:

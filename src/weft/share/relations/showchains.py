@@ -68,7 +68,8 @@ def show_chain_on(on: Expr | None) -> str:
 def show_work(work: Work, basis: Basis) -> str:
     """`1,200 rows held, 40 look-ups/s, 300 pairs/s: 38 µs CPU time a second`."""
     done = f"{plain(work.held)} rows held, {plain(work.lookups)} look-ups/s, {plain(work.pairs)} pairs/s"
-    taken = f", {plain(work.changes)} changes/s" if work.changes else ""
+    changes = max(work.changes, work.counted)
+    taken = f", {plain(changes)} changes/s" if changes else ""
     return f"{done}{taken}: {cpu(work.cpu(basis.constants))} CPU time a second"
 
 

@@ -36,7 +36,7 @@ def why(placing: Placing) -> str:
     first, second = placing.ways[:2]
     if first.shared > second.shared:
         return "what other queries have already is not made again"
-    if first.work.changes < second.work.changes:
+    if first.work.changes + first.work.counted < second.work.changes + second.work.counted:
         return "fewer rows come and go where it looks, and above it"
     return "more rows come and go, but those below are paired by their windows alone"
 
