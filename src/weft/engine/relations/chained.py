@@ -53,7 +53,9 @@ class Side:
     def feed(self, rows: pa.Table, time: str) -> None:
         """The rows of a batch. One from before some join was there may lack what that one asks for."""
         known = set(rows.column_names)
-        asking = [each for each in self._wanted if _asked(each) <= known]
+        asking = [each for each in self._wanted if {time, *_asked(each)} <= known]
+        if not asking:
+            return
         times = whole(rows.column(time)).cast(pa.int64()).to_numpy()
         begins, ends = np.maximum(times, self.complete), np.full(len(times), BEGINNING)
         late = begins > times
