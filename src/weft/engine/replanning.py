@@ -10,18 +10,15 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable
-from dataclasses import replace
 
 from weft.engine.calibration import constants_of
 from weft.engine.census import LOOK
 from weft.engine.knowledge import ENOUGH
 from weft.engine.runtime import Runtime
-from weft.plan.nodes import Program, Related
 from weft.share.model.forecast import Basis
 from weft.share.model.measured import Measured
 from weft.share.model.offer import Limits, Offer
 from weft.share.nodes import StreamPlan
-from weft.share.parts import parts
 from weft.share.reconsider import best_offer
 from weft.times import BEGINNING, SECOND
 
@@ -31,7 +28,7 @@ _log = logging.getLogger("weft")
 
 
 class Replanning:
-    """Looks at a runtime after its steps, and switches queries where that pays."""
+    """Looks at a runtime, in a thread of its own, and switches queries where that pays."""
 
     def __init__(self, limits: Limits | None = None, clock: Callable[[], float] = time.monotonic) -> None:
         self._limits, self._clock = limits or Limits(), clock
@@ -42,8 +39,9 @@ class Replanning:
         self._not_before = 0.0
 
     def review(self, runtime: Runtime, measured: Callable[[], Measured]) -> None:
-        """After a step: switch queries of a stream if that pays, as it did when it was last looked at."""
-        due = [plan for plan in runtime.plan.streams if self._is_due(runtime, plan)]
+        """Now and then: switch queries of a stream if that pays, as it did when it was last looked at."""
+        with runtime.lock:
+            due = [plan for plan in runtime.plan.streams if self._is_due(runtime, plan)]
         if not due or self._clock() < self._not_before:
             return
         began, counted = self._clock(), measured()
@@ -85,17 +83,6 @@ class Replanning:
             return None
         with runtime.lock:
             hidden = {name: query.picks_by for name, query in runtime.running.items()}
-            program = _on(runtime.program, plan.stream.name, set(hidden))
+            taken = runtime.taken(plan.stream.name)
         basis = Basis(measured.loads(), constants_of(runtime.home.path))
-        return best_offer(program, hidden, basis, self._limits)
-
-
-def _on(program: Program, stream: str, running: set[str]) -> Program:
-    """One stream, and the queries on it that run."""
-    queries = [query for query in program.queries if query.name in running]
-    mine = [query for query in queries if not isinstance(query.plan, Related)]
-    return replace(
-        program,
-        streams=(program.stream(stream),),
-        queries=tuple(query for query in mine if parts(query).stream == stream),
-    )
+        return best_offer(taken, plan, hidden, basis, self._limits)

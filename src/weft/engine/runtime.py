@@ -55,6 +55,7 @@ from weft.log.snapshots import Snapshots
 from weft.plan.nodes import Program, Query, Related
 from weft.plan.relationtree import streams
 from weft.share.build import Planner, build
+from weft.share.members import Taken
 from weft.share.nodes import SharedPlan, StreamPlan
 from weft.share.parts import parts
 from weft.times import BEGINNING, Instant
@@ -156,6 +157,10 @@ class Runtime:
         """Have running queries pick by other columns, in windows that start after all rows so far."""
         with self._stepping, self.lock:
             switch(self, picks_by, why)
+
+    def taken(self, stream: str) -> tuple[Taken, ...]:
+        """The queries of a stream as its plan takes them."""
+        return self._planner.taken(stream)
 
     def renew(self) -> None:
         """Go on under the plan that the catalog asks for now."""

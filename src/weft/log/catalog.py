@@ -177,7 +177,7 @@ class Catalog:
         A query that is dropped and added in one change becomes the next version of its name; so does one that
         is added again after it was dropped earlier.
         """
-        self._check_change(add, drop)
+        self._check_change(add, [*drop, *(one.name for one in switch), *settle], drop)
         meta: dict[str, Any] = {
             "kind": "epoch",
             "epoch": len(self._epochs),
@@ -202,12 +202,12 @@ class Catalog:
         self._commit(meta)
         return self._epochs[-1]
 
-    def _check_change(self, add: Sequence[NewQuery], drop: Sequence[str]) -> None:
+    def _check_change(self, add: Sequence[NewQuery], touched: Sequence[str], drop: Sequence[str]) -> None:
         live = {query.name for query in self.queries()}
-        unknown = [name for name in drop if name not in live]
+        unknown = [name for name in touched if name not in live]
         double = [new.name for new in add if new.name in live and new.name not in drop]
         if unknown or double or len({new.name for new in add}) < len(add):
-            raise Bug("bad-change", f"cannot drop {unknown} or add {double or [new.name for new in add]}")
+            raise Bug("bad-change", f"cannot change {unknown} or add {double or [new.name for new in add]}")
 
     def _next_version(self, name: str) -> int:
         return len(self._versions.get(name, ())) + 1

@@ -85,6 +85,10 @@ class Planner:
         self._add(new, hidden or {}, basis or Basis())
         return self._shared()
 
+    def taken(self, stream: str) -> tuple[Taken, ...]:
+        """The queries of a stream, taken apart."""
+        return tuple(taken for taken in self._taken.values() if taken.parts.stream == stream)
+
     def hidden(self) -> dict[str, tuple[str, ...]]:
         """By which keys each query picks its groups."""
         return {name: keys for loom in self._looms.values() for name, keys in loom.hidden.items()}

@@ -68,6 +68,11 @@ class Loom:
             else:
                 self._add_tap(taken, turns.get(name))
 
+    def decided(self, queries: Iterable[Taken], basis: Basis) -> Hidden:
+        """By which keys queries would pick if all were added now; it is for a loom that has none."""
+        self._decide(list(queries), {}, basis)
+        return self.hidden
+
     def _decide(self, new: Iterable[Taken], fixed: Hidden, basis: Basis) -> None:
         """By which keys the queries pick groups."""
         for taken in new:

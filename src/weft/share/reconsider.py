@@ -17,7 +17,7 @@ from weft.plan.nodes import Program
 from weft.share.build import build
 from weft.share.intervals import is_interval
 from weft.share.loom import Loom
-from weft.share.members import Taken, take
+from weft.share.members import Taken
 from weft.share.model.cost import Level
 from weft.share.model.forecast import Basis, cost_of
 from weft.share.model.load import Load, Loads
@@ -35,25 +35,28 @@ Keys = tuple[str, ...]
 MOST = 4  # kinds of changes that are weighed by themselves
 
 
-def best_offer(program: Program, hidden: Hidden, basis: Basis, limits: Limits) -> Offer | None:
+def best_offer(
+    taken: Sequence[Taken], plan: StreamPlan, hidden: Hidden, basis: Basis, limits: Limits
+) -> Offer | None:
     """The switch that pays best, of all queries that would be treated otherwise or of one kind; None: none.
 
-    `program` is one stream and the queries on it, which pick by `hidden` now.
+    `taken` are the queries of a stream, `plan` is theirs, and they pick by `hidden` now. Most often nothing
+    would change; only else plans are made and priced.
     """
-    (stream,) = program.streams
-    types = {column.name: column.type for column in stream.columns}
-    taken = [take(query, types) for query in program.queries]
-    (plan,) = build(program, hidden).streams
+    stream = plan.stream
     load = _known(basis.loads.of(stream.name), plan, taken, hidden)
-    loom = Loom(stream)
-    loom.add(taken, {}, replace(basis, loads=Loads({stream.name: load})))
-    wanted = {name: _certain(keys, load) for name, keys in loom.hidden.items()}
+    decided = Loom(stream).decided(taken, replace(basis, loads=Loads({stream.name: load})))
+    wanted = {name: _certain(keys, load) for name, keys in decided.items()}
     changes = {
         name: keys
         for name, keys in wanted.items()
         if _kind(keys) != _kind(hidden.get(name, ())) and all(_is_counted(key, load) for key in keys)
     }
-    weighed = [_offer(program, plan, hidden, some, load, basis) for some in _sets(changes, hidden)]
+    if not changes:
+        return None
+    program = Program((stream,), tuple(each.query for each in taken))
+    (now,) = build(program, hidden).streams
+    weighed = [_offer(program, now, hidden, some, load, basis) for some in _sets(changes, hidden)]
     paying = [offer for offer in weighed if offer.pays(limits)]
     return max(paying, key=lambda each: each.gain * limits.horizon - each.price(limits), default=None)
 
@@ -64,7 +67,7 @@ def _sets(changes: Mapping[str, Keys], hidden: Hidden) -> list[dict[str, Keys]]:
     for name, keys in changes.items():
         kinds[_kind(hidden.get(name, ())), _kind(keys)][name] = keys
     alone = sorted(kinds.values(), key=len, reverse=True)[:MOST] if len(kinds) > 1 else []
-    return [dict(changes), *alone] if changes else []
+    return [dict(changes), *alone]
 
 
 def _offer(

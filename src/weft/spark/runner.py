@@ -2,6 +2,7 @@
 
 Spark's thread, per stream   batch ─► level 1 ─► Runtime.commit
 table thread                 source ─► Runtime.refresh
+plan thread                  what was counted ─► Runtime.switch
 answer thread                          Runtime.step ─► answer log
 delivery thread                                          ─► sinks
 """
@@ -37,6 +38,7 @@ class Runner:
         refreshing: Refreshing,
         report: Callable[[], None],
         review: Callable[[], None],
+        replan: Callable[[], None],
         *,
         trigger: str | None = None,
         once: bool = False,
@@ -45,6 +47,7 @@ class Runner:
         self.spark, self.runtime, self.delivery, self.report = spark, runtime, delivery, report
         self._refreshing = refreshing
         self._review = review  # called between steps
+        self._replan = replan  # and beside them: with thousands of queries it may take seconds
         self.trigger, self.once, self.drain = trigger, once, drain
         self._strides = Strides(once)
         self.ingests: dict[str, Ingest] = {}
@@ -65,6 +68,7 @@ class Runner:
             "delivery": self._deliver,
             "report": self._report,
             "tables": self._refresh,
+            "plan": self._plan,
         }
         for name, loop in loops.items():
             thread = threading.Thread(target=self._guarded, args=(loop,), name=f"weft-{name}", daemon=True)
@@ -205,6 +209,10 @@ class Runner:
     def _refresh(self) -> None:
         while not self._stopping.wait(POLL):
             self._refreshing.refresh_due()
+
+    def _plan(self) -> None:
+        while not self._stopping.wait(POLL):
+            self._replan()
 
     def _report(self) -> None:
         """Once a second; less often where there is so much to tell that it takes a twentieth of the time."""

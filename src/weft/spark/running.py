@@ -92,7 +92,8 @@ class Running:
             self.delivery,
             self.refreshing,
             self._report,
-            self._review,
+            lambda: self.placement.review(self.runtime),
+            self._replan,
             trigger=trigger,
             once=once,
             drain=drain,
@@ -145,9 +146,8 @@ class Running:
             self.account.look()
             return self.account.measured()
 
-    def _review(self) -> None:
-        """After a step: are the cells where they should be, and queries treated as they should be?"""
-        self.placement.review(self.runtime)
+    def _replan(self) -> None:
+        """Are queries still treated as they should be?"""
         if self._replanning is not None:
             self._replanning.review(self.runtime, self.measured)
 

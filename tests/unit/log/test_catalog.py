@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from weft.errors import Bug, RunError
-from weft.log.catalog import Catalog, NewQuery
+from weft.log.catalog import Catalog, NewQuery, Switch, Switched
 from weft.log.home import Home
 
 
@@ -31,6 +31,25 @@ def test_versions_of_a_query(home: Home) -> None:
             ((), ("a@2",)),
             (("a@3",), ()),
         ]
+
+
+def test_a_query_is_switched_and_that_is_settled(home: Home) -> None:
+    catalog = Catalog(home)
+    catalog.change(effective={"t": 0}, add=[NewQuery("a", "A1", picks_by=("x",)), NewQuery("b", "B1")])
+    catalog.change(effective={"t": 5}, switch=[Switch("a", ("y",), 17)])
+    (first, _) = Catalog(home).queries()
+    assert (first.key, first.picks_by, first.switched) == ("a@1", ("y",), Switched(17, ("x",), 1))
+    catalog.change(effective={"t": 7}, settle=["a"])
+    for seen in (catalog, Catalog(home)):
+        assert seen.queries()[0].switched == Switched(17, None, 1)
+        assert [(one.switched, one.settled) for one in seen.epochs] == [
+            ((), ()),
+            (("a@1",), ()),
+            ((), ("a@1",)),
+        ]
+    with pytest.raises(Bug, match="cannot change"):
+        catalog.change(effective={"t": 9}, switch=[Switch("c", (), 20)])
+    assert len(Catalog(home).epochs) == 3
 
 
 def test_the_epoch_of_a_batch(home: Home) -> None:

@@ -60,6 +60,20 @@ def test_a_single_one_is_a_table_like_any(tmp_path: Path) -> None:
     assert (slot.rows, slot.part) == (2, None)
 
 
+def test_more_rows_of_one_are_further_pieces_of_it(tmp_path: Path) -> None:
+    with BundleWriter(tmp_path, "0", "answers.data", keep=1 << 20) as out:
+        out.add("alone", WHOLE)
+        out.add_parts(WHOLE, PARTS)
+        out.add_parts(WHOLE, {"one": Part(2, 1), "new": Part(0, 2)})
+        out.add("alone", WHOLE.slice(1))
+        out.write()
+    bundle = out.bundle()
+    assert bundle.load(tmp_path, "one").to_pydict() == {"at": [1, 3], "name": ["a", "b"]}
+    assert bundle.load(tmp_path, "alone") == pa.concat_tables([WHOLE, WHOLE.slice(1)])
+    assert bundle.rows("one") == 2
+    assert set(out.kept) == {"two", "again", "three", "new"}  # of the others only a part would be
+
+
 def test_damage_is_named(tmp_path: Path) -> None:
     _, bundle = written(tmp_path)
     (file,) = bundle.files

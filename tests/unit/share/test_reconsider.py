@@ -6,6 +6,7 @@ import pytest
 
 from tests.unit.engine.bench import STREAM, bound
 from weft.plan.nodes import Program
+from weft.share.build import Planner
 from weft.share.model.forecast import Basis
 from weft.share.model.load import Load, Loads
 from weft.share.model.offer import Limits, Offer
@@ -39,7 +40,9 @@ def load(values: float = 0, rows: float = 50_000.0, passing: dict[str, float] | 
 
 
 def offered(program: Program, keys: tuple[str, ...], basis: Basis) -> Offer | None:
-    return best_offer(program, hidden(program, *keys), basis, Limits())
+    picked, planner = hidden(program, *keys), Planner()
+    (plan,) = planner.plan(program, picked).streams
+    return best_offer(planner.taken("trades"), plan, picked, basis, Limits())
 
 
 def test_a_key_of_which_there_are_too_many_values_is_given_up() -> None:

@@ -1,0 +1,87 @@
+"""A run whose load is not what its plan was made for switches its queries by itself, unless told not to."""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from pyspark.sql import SparkSession
+
+from weft.engine import census, replanning, strides
+from weft.session import Session
+from weft.share.model.offer import Limits
+from weft.spark import running
+from weft.terminal.report import as_text, read_status, report
+
+pytestmark = pytest.mark.spark
+
+FILES, ROWS, RULES = 20, 3000, 8  # a file is a second of the stream
+TEXT = """
+CREATE STREAM s (key INT, ts TIMESTAMP) TIMESTAMP BY ts DELAY 1 SECOND MAX AHEAD OFF
+  FROM parquet OPTIONS ('path' = '{}', 'maxFilesPerTrigger' = '1');
+""" + "".join(
+    f"CREATE QUERY q{at} AS SELECT COUNT(*) AS n FROM s [RANGE 4 SECONDS SLIDE 2 SECONDS] WHERE key = {at};\n"
+    for at in range(RULES)
+)
+
+
+@pytest.fixture(autouse=True)
+def looks_often(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(census, "LOOK", 2)
+    monkeypatch.setattr(replanning, "LOOK", 2)
+    monkeypatch.setattr(replanning, "ENOUGH", ROWS)
+    monkeypatch.setattr(replanning, "RARELY", 0)
+    monkeypatch.setattr(strides, "STRIDE", 0)
+    monkeypatch.setattr(running, "Replanning", partial(replanning.Replanning, Limits(gain=0.0, code=0.0)))
+
+
+def write(path: Path) -> None:
+    """Every key once in a file."""
+    path.mkdir()
+    for at in range(FILES):
+        times = pa.array([at * 1_000_000 + row * 300 for row in range(ROWS)], pa.timestamp("us", "UTC"))
+        pq.write_table(
+            pa.table({"key": pa.array(range(ROWS), pa.int32()), "ts": times}), path / f"{at:03}.parquet"
+        )
+
+
+def run(spark: SparkSession, path: Path) -> Session:
+    write(path / "files")
+    session = Session(spark, home=path / "home", placement="driver")
+    session.sql(TEXT.format(path / "files"))
+    session.start(drain=True).wait()
+    return session
+
+
+def counts(session: Session, name: str) -> list[int]:
+    return session.table(name).sort_by("window_end").column("n").to_pylist()
+
+
+def test_a_run_switches_by_itself_and_says_so(spark: SparkSession, tmp_path: Path) -> None:
+    session = run(spark, tmp_path)
+    (happened,) = session.measured().switches
+    (said,) = session.sql("EXPLAIN ANALYZE;")
+    session.stop()
+    assert happened.why.startswith("8 queries from key key to rows asked: ")
+    assert happened.settled
+    assert happened.why in said
+    for name in ("q0", "q7"):
+        assert counts(session, name) == [2, *[4] * (FILES // 2 - 1), 2]
+        assert session.verify(name).equal
+    reported = read_status(tmp_path / "home")
+    assert reported is not None
+    assert f"  {happened.why}" in as_text(report(reported, reported.updated, reported.queries), 400)
+
+
+def test_one_that_is_told_not_to_does_not(spark: SparkSession, tmp_path: Path) -> None:
+    spark.conf.set(running.REPLAN, "false")
+    try:
+        session = run(spark, tmp_path)
+        assert session.measured().switches == ()
+        session.stop()
+    finally:
+        spark.conf.unset(running.REPLAN)
+    assert counts(session, "q0") == [2, *[4] * (FILES // 2 - 1), 2]
