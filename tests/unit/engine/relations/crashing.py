@@ -6,11 +6,13 @@ Rows come out of order, and from the third batch on some come late; a snapshot i
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pyarrow as pa
 
 from tests.unit.engine.crashing import one_life
+from tests.unit.engine.crew import LocalCrew
 from tests.unit.engine.relations.homes import OnHome, planned
 from weft.engine import runtime
 
@@ -50,9 +52,9 @@ def rows_of(stream: str, batch: int) -> pa.Table:
     return pa.table({"k": keys, "v": pa.array(range(batch, batch + 4), pa.int32()), "at": times})
 
 
-def live(path: Path) -> None:
+def live(path: Path, crew: LocalCrew | None = None) -> None:
     """Go on with the program from wherever it stood, to its end."""
-    adapter = OnHome(path / "home")
+    adapter = OnHome(path / "home", crew)
     adapter.start(PROGRAM)
     while adapter.runtime.step():
         pass
@@ -64,10 +66,15 @@ def live(path: Path) -> None:
     adapter.stop()
 
 
-if __name__ == "__main__":
+def serve(life: Callable[[Path], None]) -> None:
+    """Lead one life for each line that comes: a directory, where it ends, and what the home lies in."""
     runtime.SNAPSHOT_EVERY = 3
     pa.set_cpu_count(1)
     planned(PROGRAM)  # once for all children
     for line in sys.stdin:
         directory, fault, store = line.split()
-        print(one_life(Path(directory), fault, store, live), flush=True)
+        print(one_life(Path(directory), fault, store, life), flush=True)
+
+
+if __name__ == "__main__":
+    serve(live)
