@@ -52,6 +52,7 @@ from weft.times import Duration, Instant
 
 _FLUSH_COST = 640 << 10  # bytes that could be written in the time a flush takes beside its own
 _FLUSH_ELSEWHERE = 10.0  # seconds: each one sends the whole tail, and object stores charge by the request
+_ENDS = (("window_end",), ("valid_to", "valid_from"), ("changed_at",))  # by which RETAIN goes
 _SOONEST_ROLL = 0.4  # of the time after which a file is closed: a large one is closed then
 
 
@@ -97,7 +98,7 @@ class FileSink:
         self._seal_at = now + (1 + phase) * self.options.seal_every
         body = _new_position(first) if found is None else found
         self.missed: list[list[int]] = body["missed"]
-        self._closed: list[list[Any]] = body["closed"]  # name and newest window end, where there is a limit
+        self._closed: list[list[Any]] = body["closed"]  # name and newest end, where there is a limit
         self._resume(body)
         self._drop_strays()
         ahead = [name for step, name in sorted(parts(self.directory).items()) if step > self.first]
@@ -121,7 +122,7 @@ class FileSink:
         self._pending: list[Any] = []
         self._rows = self._pending_bytes = 0
         self._newest: Instant | None = None
-        self._sealed: list[Any] | None = None  # name, length, checksum, rows, newest window end
+        self._sealed: list[Any] | None = None  # name, length, checksum, rows, newest end
         self._is_seen = True  # readers see all that has come
 
     def _resume(self, body: Mapping[str, Any]) -> None:
@@ -315,7 +316,7 @@ class FileSink:
             self._newest = max((at for at in (self._newest, newest) if at is not None), default=None)
 
     def _expire(self) -> None:
-        """Delete closed files whose newest window is older than is to be kept."""
+        """Delete closed files all of whose answers ceased to hold longer ago than they are to be kept."""
         watermark = self._watermark()
         if self._retain is None or watermark is None:
             return
@@ -366,17 +367,24 @@ def _read_sealed(path: AnyPath, length: int, check: str) -> bytes:
 
 
 def _newest_end(table: Any) -> Instant | None:
-    if "window_end" not in table.schema.names or not pa.types.is_timestamp(
-        table.schema.field("window_end").type
-    ):
-        return None
-    newest = pc.max(table.column("window_end"))
-    return int(newest.value) if newest.is_valid else None
+    """When the last of the rows ceased to hold; by when it began where it is not told that it ends."""
+    columns = [table.column(name) for name in _told_by(table.schema)]
+    newest = pc.max(pc.coalesce(*columns)) if columns else None
+    return int(newest.value) if newest is not None and newest.is_valid else None
+
+
+def _told_by(schema: Any) -> list[str]:
+    """The columns that tell how long rows hold, or when they changed: the first of an answer."""
+    first = [(field.name, pa.types.is_timestamp(field.type)) for field in schema][:2]
+    times = [name for name, is_time in first if is_time]
+    wanted = next((each for each in _ENDS if set(each) & set(times)), ())
+    return [name for name in wanted if name in times]
 
 
 def _newest_in_file(path: AnyPath) -> Instant | None:
     file = pq.ParquetFile(path if isinstance(path, Path) else pa.BufferReader(path.read_bytes()))
-    return _newest_end(file.read(["window_end"])) if "window_end" in file.schema_arrow.names else None
+    told = _told_by(file.schema_arrow)
+    return _newest_end(file.read(told)) if told else None
 
 
 def _resolved(directory: AnyPath) -> str:

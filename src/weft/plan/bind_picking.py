@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
-from weft.errors import QueryError
+from weft.errors import Place, QueryError
 from weft.lang.bodies import Picking
 from weft.lang.expressions import expr
+from weft.lang.names import shown
 from weft.lang.statements import Expr, Item, OrderKey
 from weft.plan.bind_exists import Absence
 from weft.plan.bind_from import Around, Bodies, Sources
@@ -25,9 +27,10 @@ from weft.plan.relations import AsOf, Distinct, Kept, Leading, Made, Relation
 from weft.plan.relationtree import columns
 from weft.plan.rows import refuse_aggregates, refuse_window_columns
 from weft.plan.scope import WINDOW_COLUMNS, Scope, column, names_in
-from weft.plan.sources import Names, resolve_names, star
+from weft.plan.sources import Field, Names, resolve_names, star
 
 _WINDOW_ITEMS = tuple(Named(name, expr(column(name)), "timestamp") for name in WINDOW_COLUMNS)
+_WRITTEN = 12  # columns that a help writes out
 
 
 def bind_picking(body: Picking, around: Around, bind_body: Bodies) -> Relation:
@@ -142,10 +145,9 @@ class _Picker:
                 )  # fmt: skip
             qualifier = tree.table if isinstance(tree, exp.Column) else ""
             place = item.expr.place or self.body.place
-            return tuple(
-                Meant(field.name, None, replace(field.expr, place=place))
-                for field in star(qualifier, names, place)
-            )
+            fields = star(qualifier, names, place)
+            _check_star(fields, place)
+            return tuple(Meant(field.name, None, replace(field.expr, place=place)) for field in fields)
         meant = resolve_names(item.expr, names, aliases(before))
         return (Meant(item.alias or _name(item.expr, meant, names), item.alias, meant),)
 
@@ -247,4 +249,26 @@ def _of_answer(key: OrderKey, items: Sequence[Meant]) -> OrderKey:
     raise QueryError(
         "order-by-hidden", "with DISTINCT rows are ordered by what is selected", at=key.expr.place,
         because="there may be many values of it for one row of the answer", help="add it to the SELECT list",
+    )  # fmt: skip
+
+
+def _check_star(fields: Sequence[Field], place: Place | None) -> None:
+    """Raise where `*` gives several columns of one name: with all of them written out, under other names."""
+    counts = Counter(field.name.lower() for field in fields)
+    double = list(dict.fromkeys(field.name for field in fields if counts[field.name.lower()] > 1))
+    if not double:
+        return
+    seen: set[str] = set()
+    written = []
+    for field in fields:
+        own = f"{shown(field.qualifier)}.{shown(field.name)}" if field.qualifier else shown(field.name)
+        other = shown(f"{field.qualifier}_{field.name}")
+        written.append(f"{own} AS {other}" if field.name.lower() in seen else own)
+        seen.add(field.name.lower())
+    several = ", ".join(f"`{name}`" for name in double)
+    more = ", ..." if len(written) > _WRITTEN else ""
+    raise QueryError(
+        "duplicate-column", f"`*` gives more than one column called {several}", at=place,
+        because="every column of an answer has a name of its own",
+        help=f"write them out: SELECT {', '.join(written[:_WRITTEN])}{more}",
     )  # fmt: skip

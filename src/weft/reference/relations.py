@@ -96,7 +96,7 @@ def relation_sql(
     A life is told as far as the rows that are there know it, so the rows up to `upto` alone should be.
     """
     script = _script(streams, tables, dialect, upto, after)
-    if relation.emission in (Emission.LIVES, Emission.WSTREAM) and has_lives(relation.source):
+    if tells_lives(relation):
         return _lives_sql(relation.source, script)
     held, every = _held(relation.source, None, script)
     if relation.emission is Emission.RSTREAM:
@@ -125,12 +125,15 @@ def changed_sql(
     """`at`, in microseconds, `weight` and the columns: of what there is more, or less, than just before.
 
     At the instants of `span`, the second excluded; of RSTREAM all that is there. The rows that are given must
-    be all that are there at one of them, or at the last one before, but need be no others.
+    be all that are there at one of them, or at the last one before, but need be no others. Where
+    `tells_lives` it is the rows that begin then, and in place of `weight` there is when they end, `ends`.
     """
     script = replace(_script(streams, tables, dialect, upto, after), span=span, late=late)
-    held, every = _held(relation.source, None, script)
     names = script.names(relation.source)
     within = f"WHERE {AT} >= {span[0]} AND {AT} < {span[1]}"
+    if tells_lives(relation):
+        return _born_sql(relation.source, within, script)
+    held, every = _held(relation.source, None, script)
     if relation.emission is Emission.RSTREAM:
         return script.select(
             f"SELECT {', '.join([f'{AT} AS at', '1 AS weight', *names])} FROM {held} {within}"
@@ -139,6 +142,17 @@ def changed_sql(
     changed = moves(held, every, [name for name in names if name not in window], script)
     shown = [f"{AT} AS at", f"{WEIGHT} AS weight", *(window.get(name, name) for name in names)]
     return script.select(f"SELECT {', '.join(shown)} FROM {changed} {within}")
+
+
+def tells_lives(relation: Emitted) -> bool:
+    """Is each row told with a life of its own?"""
+    return relation.emission in (Emission.LIVES, Emission.WSTREAM) and has_lives(relation.source)
+
+
+def _born_sql(source: Relation, within: str, script: Script) -> str:
+    every = script.stage(f"SELECT {AT} FROM {instants_of(source, script)} {within}")
+    shown = [f"{AT} AS at", f"NULLIF({ENDS}, {NEVER}) AS ends", *script.names(source)]
+    return script.select(f"SELECT {', '.join(shown)} FROM {bag(source, every, script)} WHERE {BORN} = {AT}")
 
 
 def _lives_sql(source: Relation, script: Script) -> str:

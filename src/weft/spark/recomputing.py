@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from types import TracebackType
 from typing import Self
 
@@ -18,6 +19,9 @@ from weft.spark.committed import read_committed
 from weft.spark.frames import frame
 from weft.spark.sql import quoted
 
+# Pieces are small and their plans are long: what Spark decides anew between stages takes longer than they do.
+_SETTINGS = {"spark.sql.adaptive.enabled": "false", "spark.sql.shuffle.partitions": "4"}
+
 
 class SparkEngine:
     """Runs SQL over tables that are there for as long as it is."""
@@ -27,6 +31,13 @@ class SparkEngine:
     def __init__(self, spark: SparkSession) -> None:
         self._spark = spark
         self._put: set[str] = set()
+        self._before = {name: spark.conf.get(name) for name in _SETTINGS}
+        self._set(_SETTINGS)
+
+    def _set(self, settings: Mapping[str, str | None]) -> None:
+        for name, value in settings.items():
+            if value is not None:
+                self._spark.conf.set(name, value)
 
     def put(self, name: str, rows: pa.Table) -> None:
         """Make these the rows of a table."""
@@ -44,6 +55,7 @@ class SparkEngine:
     ) -> None:
         for name in self._put:
             self._spark.catalog.dropTempView(name)
+        self._set(self._before)
 
 
 def read_again(spark: SparkSession, home: Home, stream: Stream, last_batch: int) -> pa.Table | None:

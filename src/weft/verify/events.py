@@ -19,6 +19,7 @@ from weft.lang.bodies import Emission
 from weft.plan.relationpatterns import Pattern, relation_pattern
 from weft.plan.relations import Emitted
 from weft.plan.relationtree import is_windowed
+from weft.reference.relations import tells_lives
 from weft.reference.script import EVER
 from weft.testing.compare import Row, alike, difference
 from weft.testing.values import rows_of
@@ -31,21 +32,31 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Events:
-    """When each row of the table begins to hold (+1), or ends (-1)."""
+    """When each row of the table begins to hold (+1), or ends (-1); `since`: when the life of it began.
+
+    Where lives are not to be told apart, that is the instant itself.
+    """
 
     table: pa.Table
     at: Ints
     weights: Ints
+    since: Ints
 
     def __len__(self) -> int:
         return len(self.at)
 
     def during(self, first: Instant, last: Instant) -> Events:
         """Those of `[first, last)`."""
-        return self.filter((self.at >= first) & (self.at < last))
+        return self.filter((self.since >= first) & (self.since < last))
 
     def filter(self, mine: npt.NDArray[np.bool_]) -> Events:
-        return Events(self.table.filter(pa.array(mine)), self.at[mine], self.weights[mine])
+        table = self.table.filter(pa.array(mine))
+        return Events(table, self.at[mine], self.weights[mine], self.since[mine])
+
+
+def _single(table: pa.Table, at: Ints, weights: Ints | int) -> Events:
+    """Events that are of no life."""
+    return Events(table, at, np.full(len(at), weights) if isinstance(weights, int) else weights, at)
 
 
 def told(relation: Emitted, answers: pa.Table) -> Events:
@@ -53,16 +64,16 @@ def told(relation: Emitted, answers: pa.Table) -> Events:
     if is_windowed(relation.source):
         ends = _micros(answers, "window_end")
         weight = -1 if relation.emission is Emission.DSTREAM else 1
-        return Events(answers, ends - 1, np.full(len(ends), weight))
+        return _single(answers, ends - 1, weight)
     match relation.emission:
         case Emission.CHANGES:
             signs = answers.column("change").to_pylist()
             weights = np.array([1 if sign == "+" else -1 for sign in signs], np.int64)
-            return Events(_rest(answers, 2), _micros(answers, "changed_at"), weights)
+            return _single(_rest(answers, 2), _micros(answers, "changed_at"), weights)
         case Emission.DSTREAM:
-            return Events(_rest(answers, 1), _micros(answers, "valid_to"), np.full(len(answers), -1))
+            return _single(_rest(answers, 1), _micros(answers, "valid_to"), -1)
         case Emission.ISTREAM:
-            return Events(_rest(answers, 1), _micros(answers, "valid_from"), np.ones(len(answers), np.int64))
+            return _single(_rest(answers, 1), _micros(answers, "valid_from"), 1)
         case _:
             return _lives(relation, answers)
 
@@ -71,17 +82,26 @@ def _lives(relation: Emitted, answers: pa.Table) -> Events:
     """Both ends of every life; where others decide how long a row lives, only that it begins is told."""
     rows, begins = _rest(answers, 2), _micros(answers, "valid_from")
     if relation_pattern(relation) is Pattern.STRICT:
-        return Events(rows, begins, np.ones(len(begins), np.int64))
-    ending = np.flatnonzero(answers.column("valid_to").is_valid().to_numpy())
-    ends = _micros(answers, "valid_to")[ending]
-    weights = np.repeat(np.array([1, -1]), [len(begins), len(ends)])
+        return _single(rows, begins, 1)
+    found = _both_ends(rows, begins, answers.column("valid_to"), _micros(answers, "valid_to"))
+    return found if tells_lives(relation) else _single(found.table, found.at, found.weights)
+
+
+def _both_ends(rows: pa.Table, begins: Ints, told: pa.ChunkedArray, ends: Ints) -> Events:
+    """That rows begin, and, where it is told, that they end."""
+    ending = np.flatnonzero(told.is_valid().to_numpy())
+    table = pa.concat_tables([rows, rows.take(pa.array(ending))])
+    weights = np.repeat(np.array([1, -1]), [len(begins), len(ending)])
     return Events(
-        pa.concat_tables([rows, rows.take(pa.array(ending))]), np.concatenate([begins, ends]), weights
+        table, np.concatenate([begins, ends[ending]]), weights, np.concatenate([begins, begins[ending]])
     )
 
 
 def computed(relation: Emitted, found: pa.Table) -> Events:
     """What the reference says of it, of that which is told."""
+    if tells_lives(relation):
+        ends = found.column("ends").cast(pa.int64())
+        return _both_ends(_rest(found, 2), _numbers(found, "at"), ends, ends.fill_null(0).to_numpy())
     every, sign = _events(found), _one_sided(relation)
     return every if sign == 0 else every.filter(every.weights * sign > 0)
 
@@ -104,7 +124,7 @@ def _without_wavering(
 
     Such a row ends and begins at the same instant, about equal.
     """
-    if not any(pa.types.is_floating(field.type) for field in expected.schema):
+    if tells_lives(relation) or not any(pa.types.is_floating(field.type) for field in expected.schema):
         return right, said
     every = _rows(_events(expected), True)
     ends = _by_exact(row[1:] for row in every if row[0] == "ends")
@@ -166,8 +186,12 @@ def _rows(events: Events, shown: bool) -> list[Row]:
 
 def _events(found: pa.Table) -> Events:
     """A table with `at` and `weight` before its columns."""
-    at, weights = (found.column(name).cast(pa.int64()).to_numpy() for name in ("at", "weight"))
-    return Events(_rest(found, 2), at, weights)
+    return _single(_rest(found, 2), _numbers(found, "at"), _numbers(found, "weight"))
+
+
+def _numbers(found: pa.Table, name: str) -> Ints:
+    numbers: Ints = found.column(name).cast(pa.int64()).to_numpy()
+    return numbers
 
 
 def _micros(answers: pa.Table, name: str) -> Ints:

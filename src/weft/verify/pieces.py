@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from weft.times import Duration, Instant
 
-MOST = 200_000  # rows, counted once for each instant that they are there as of
+MOST = 1_000_000  # rows, counted once for each instant that they are there as of
 
 Ints = npt.NDArray[np.int64]
 

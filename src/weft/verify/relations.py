@@ -17,13 +17,13 @@ import pyarrow as pa
 
 from weft.engine.relations.evaluate import schema_of
 from weft.log.catalog import QueryVersion
-from weft.plan.lookups import passes_on
 from weft.plan.relationpatterns import is_internal
 from weft.plan.relations import AsOf, Emitted, Grouped
 from weft.plan.relationtree import columns, last_end, reach_back, walk
 from weft.reference import changed_sql
 from weft.reference.bags import is_held_inside
 from weft.reference.meaning import DialectName
+from weft.reference.relations import tells_lives
 from weft.reference.script import EVER
 from weft.times import BEGINNING, Duration, Instant, show_instant
 from weft.verify.events import Events, told, wrong
@@ -165,7 +165,7 @@ def _judged(known: Histories, version: QueryVersion, run: Run, retain: Duration 
     last = LAST if run.is_drained else run.complete(names)
     first = EVER
     if not known.whole:
-        first = max(first, run.let_go(names) + _beyond(relation))
+        first = run.let_go(names) + _beyond(relation) + 1
         notes.append(f"rows that matter before {show_instant(first)} are no longer kept")
     if version.whole and version.bound is not None:
         reach = reach_back(relation)
@@ -184,7 +184,7 @@ def _judged(known: Histories, version: QueryVersion, run: Run, retain: Duration 
 def _beyond(relation: Emitted) -> Duration:
     """How long after rows were let go they may still be told of: of those not held, or a slide before."""
     some_internal = is_held_inside(relation.source) and not is_internal(relation.source)
-    told_once = passes_on(relation) or some_internal
+    told_once = some_internal and not tells_lives(relation)
     return ((reach_back(relation) or 0) if told_once else 0) + (_slide(relation) or 0)
 
 

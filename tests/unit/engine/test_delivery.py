@@ -246,6 +246,44 @@ def test_a_limit_that_comes_later_covers_older_files(bench: Bench) -> None:
     assert bench.seen() == [3, 4]
 
 
+def told(step: int, **times: int | None) -> pa.Table:
+    """An answer with times in seconds."""
+    columns = {
+        name: pa.array([None if at is None else at * 1_000_000], pa.timestamp("us", "UTC"))
+        for name, at in times.items()
+    }
+    return pa.table({**columns, "step": pa.array([step], pa.int64())})
+
+
+@pytest.mark.parametrize(
+    ("times", "left"),
+    [
+        (lambda step: {"valid_from": step, "valid_to": step}, [5, 6, 7]),
+        (
+            lambda step: {"valid_from": step, "valid_to": step + 2},
+            [3, 4, 5, 6, 7],
+        ),  # it still held two longer
+        (lambda step: {"valid_from": step, "valid_to": None}, [5, 6, 7]),  # nobody knows how long it holds
+        (lambda step: {"valid_from": step}, [5, 6, 7]),
+        (lambda step: {"valid_to": step}, [5, 6, 7]),
+        (lambda step: {"changed_at": step}, [5, 6, 7]),
+        (lambda step: {"valid_from": None, "valid_to": 1}, []),
+    ],
+)
+def test_answers_without_windows_go_when_they_ceased_to_hold(
+    bench: Bench, times: Callable[[int], dict[str, int | None]], left: list[int]
+) -> None:
+    watermark = 0
+    sink = bench.sink(roll_every="1 second", retain=2_500_000, watermark=lambda: watermark)
+    bench.delivery.register("q", sink)
+    for step in range(8):
+        watermark = step * 1_000_000
+        bench.answers.intend(step, {})
+        bench.answers.commit(step, {"q": told(step, **times(step))}, {})
+        bench.run(2)
+    assert bench.seen() == left
+
+
 # -- whose dataset it is
 
 
