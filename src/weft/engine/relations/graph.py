@@ -14,7 +14,9 @@ from weft.engine.relations.consulting import Consulting
 from weft.engine.relations.deduplicating import Deduplicating
 from weft.engine.relations.editions import Tables, Version
 from weft.engine.relations.evaluate import Finisher
+from weft.engine.relations.grouping import GroupingAsOf
 from weft.engine.relations.joining import Joining
+from weft.engine.relations.looking import Looking
 from weft.engine.relations.operator import Operator, Told
 from weft.engine.relations.pairing import PairingLives
 from weft.engine.relations.reading import Reading
@@ -151,6 +153,12 @@ class Graph:
                 node.operator.complete = complete
         for chain in self._chains.values():
             chain.stand(stream, complete)
+
+    def end(self, latest: Mapping[str, Instant]) -> None:
+        """The next step is the last: no rows come after these times."""
+        for node in self._nodes.values():
+            if isinstance(node.operator, Looking | GroupingAsOf):
+                node.operator.end(latest)
 
     def advance(self, complete: Mapping[str, Instant]) -> Answers:
         """What is new of each query, once its streams are complete before these times."""
