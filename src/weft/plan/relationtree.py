@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from typing import assert_never
 
@@ -24,7 +24,7 @@ from weft.plan.relations import (
     Rows,
     Whether,
 )
-from weft.times import Duration
+from weft.times import Duration, Instant
 
 WINDOW = (Column("window_start", "timestamp"), Column("window_end", "timestamp"))
 
@@ -155,8 +155,31 @@ def last_end(relation: Relation) -> Duration:
     match relation:
         case Rows(range=range_) | Lasting(range=range_):
             return longest + (range_ or 0)
+        case AsOf(slide=slide):
+            return longest + slide
         case _:
             return longest
+
+
+def last_change(relation: Relation, latest: Mapping[str, Instant]) -> Instant | None:
+    """When the last row of its streams comes or leaves its window; None: they have none.
+
+    `latest`: their greatest event times.
+    """
+    match relation:
+        case Rows(stream=stream):
+            found = [latest[stream]] if stream in latest else []
+        case _:
+            found = [at for each in below(relation) if (at := last_change(each, latest)) is not None]
+    if not found:
+        return None
+    match relation:
+        case Rows(range=range_) | Lasting(range=range_):
+            return max(found) + (range_ or 0)
+        case AsOf(slide=slide):
+            return max(found) + slide
+        case _:
+            return max(found)
 
 
 def reach_back(relation: Relation) -> Duration | None:

@@ -16,7 +16,9 @@ from weft.engine.relations.deduplicating import Deduplicating
 from weft.engine.relations.editions import Tables, Version
 from weft.engine.relations.evaluate import Finisher
 from weft.engine.relations.flows import Flows
+from weft.engine.relations.grouping import GroupingAsOf
 from weft.engine.relations.joining import Joining
+from weft.engine.relations.looking import Looking
 from weft.engine.relations.matched import by_stream
 from weft.engine.relations.operator import Operator, Told
 from weft.engine.relations.pairing import PairingLives
@@ -206,6 +208,12 @@ class Graph:
                 node.operator.complete = complete
         for chain in self._chains.values():
             chain.stand(stream, complete)
+
+    def end(self, latest: Mapping[str, Instant]) -> None:
+        """The next step is the last: no rows come after these times."""
+        for node in self._nodes.values():
+            if isinstance(node.operator, Looking | GroupingAsOf):
+                node.operator.end(latest)
 
     def advance(self, complete: Mapping[str, Instant]) -> Answers:
         """What is new of each query, once its streams are complete before these times."""

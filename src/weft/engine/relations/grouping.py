@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pyarrow as pa
@@ -57,6 +57,9 @@ class GroupingAsOf(Carried):
         self._schema = schema_of(self.columns)
         self._source = Seeing(relation.source)
         self._keyed = Keyed(relation, finisher)
+
+    def end(self, latest: Mapping[str, Instant]) -> None:
+        self._source.end(latest)
 
     @property
     def rows(self) -> int:

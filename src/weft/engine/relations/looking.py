@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,9 +14,9 @@ from weft.engine.relations.operator import Carried, Told
 from weft.kernels.arrow import TIME
 from weft.kernels.combine import Ints
 from weft.kernels.relations.holding import Holding
-from weft.kernels.relations.tables import NOTHING, Changes, Lives, take
+from weft.kernels.relations.tables import NEVER, NOTHING, Changes, Lives, take
 from weft.plan.relations import AsOf
-from weft.plan.relationtree import columns, reach_back
+from weft.plan.relationtree import columns, last_change, reach_back
 from weft.times import BEGINNING, Instant
 
 
@@ -25,6 +25,10 @@ class Beat:
 
     def __init__(self, relation: AsOf) -> None:
         self.slide, self._offset, self.range = relation.slide, relation.offset, relation.range
+
+    def after(self, at: Instant) -> Instant:
+        """The end of the first window that ends after this."""
+        return self._last(at) + self.slide
 
     def any(self, since: Instant, upto: Instant) -> bool:
         """Does one of the instants lie in [since, upto)?"""
@@ -69,7 +73,8 @@ class Seeing:
         self._held = Lives.empty(self.schema)
         self._changing = Holding(self.schema)
         self._later = Calendar(self.schema, reach_back(relation))
-        self._since = BEGINNING
+        self._since, self._end = BEGINNING, NEVER
+        self._source = relation.source
 
     @property
     def rows(self) -> int:
@@ -80,8 +85,14 @@ class Seeing:
         held = int(self._held.table.nbytes) + 16 * len(self._held)
         return held + self._changing.nbytes + self._later.nbytes
 
+    def end(self, latest: Mapping[str, Instant]) -> None:
+        """No rows come any more: what stays for ever is seen up to the first slide after the last change."""
+        last = last_change(self._source, latest)
+        self._end = NEVER if last is None else self.beat.after(last)
+
     def seen(self, rows: Told, upto: Instant) -> Seen:
         """The rows that are seen in the span that ends with `upto`."""
+        upto = min(upto, self._end)
         since, self._since = self._since, upto
         if upto == BEGINNING or not self._looks(since, upto):
             self._hold(rows, upto)
@@ -116,6 +127,9 @@ class Looking(Carried):
         super().__init__(columns(relation))
         self._schema = schema_of(self.columns)
         self._source = Seeing(relation)
+
+    def end(self, latest: Mapping[str, Instant]) -> None:
+        self._source.end(latest)
 
     @property
     def rows(self) -> int:

@@ -157,6 +157,8 @@ class Relations:
         if all(at <= self._drained.get(name, BEGINNING) for name, at in drained.items()):
             return self._advance(*_times(reach, latest))
         end = dict.fromkeys(reach, max(drained.values()) + self.longest + 1)
+        self._graph.end(drained)
+        self._early.end(drained)
         answers = self._advance(end, end)
         self._drained |= drained
         self._begin()
