@@ -48,6 +48,29 @@ def test_a_run_is_analyzed(spark: SparkSession, tmp_path: Path) -> None:
     assert told["answers"]["volume"]["measured"] > 0
 
 
+JOIN = (
+    PROGRAM[: PROGRAM.index("CREATE QUERY")]
+    + """
+CREATE QUERY pairs AS
+  SELECT x.venue, y.qty FROM trades [RANGE 1 SECOND] x JOIN trades [RANGE 1 SECOND] y ON x.symbol = y.symbol
+  WHERE x.qty > 100;
+"""
+)
+
+
+def test_what_a_run_has_counted_of_a_join_is_shown(spark: SparkSession, tmp_path: Path) -> None:
+    session = Session(spark, home=tmp_path / "home")
+    session.sql(JOIN)
+    session.start(once=True).wait()
+    found, said = session.measured().streams["trades"], str(session.explain())
+    session.stop()
+    assert 0 < found.passing["qty > 100"] < 1
+    assert found.joined["symbol"] > 1
+    assert "trades 500 rows/s measured" in said
+    assert f"{found.joined['symbol']:.0f} keys measured" in said
+    assert f"qty > 100 holds for {round(100 * found.passing['qty > 100'])} % of trades measured" in said
+
+
 def test_the_machine_is_measured_at_the_first_start(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

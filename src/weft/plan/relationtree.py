@@ -167,7 +167,7 @@ def last_change(relation: Relation, latest: Mapping[str, Instant]) -> Instant | 
     `latest`: their greatest event times.
     """
     match relation:
-        case Rows(stream=stream):
+        case Rows(stream=str(stream)) | Entries(stream=str(stream)):
             found = [latest[stream]] if stream in latest else []
         case _:
             found = [at for each in below(relation) if (at := last_change(each, latest)) is not None]
