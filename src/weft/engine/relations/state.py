@@ -33,6 +33,7 @@ from weft.times import BEGINNING, Duration, Instant
 
 SAVED = "relation:"  # begins the names of its tables in a snapshot
 ARRIVALS = "arrivals"
+_CORRECTED = "corrected "  # begins those with what a query told early: any word may be the name of one
 
 
 class Relations:
@@ -211,14 +212,16 @@ class Relations:
 
     def save(self) -> dict[str, pa.Table]:
         """What is not in the log, as tables of a snapshot."""
-        saved = self._graph.save() | {name: each.save() for name, each in self._correcting.items()}
+        saved = self._graph.save()
+        saved |= {_CORRECTED + name: each.save() for name, each in self._correcting.items()}
         saved |= self._flows.save() | self._early_flows.save()
         saved[ARRIVALS] = self.arrivals.save()
         return {SAVED + name: table for name, table in saved.items()}
 
     def saved_of(self) -> dict[str, Relation]:
         """Of which relation each of the tables that are saved holds rows, by its name without `SAVED`."""
-        return self._graph.saved_of() | {name: each.rows_of for name, each in self._correcting.items()}
+        corrected = {_CORRECTED + name: each.rows_of for name, each in self._correcting.items()}
+        return self._graph.saved_of() | corrected
 
     def restore(self, saved: Callable[[str], pa.Table | None], reach: Mapping[str, Reach]) -> None:
         """Go on from a snapshot: before the rows are read again."""
@@ -230,7 +233,7 @@ class Relations:
             flows.restore(lambda name: saved(SAVED + name))
         self._graph.restore(lambda name: saved(SAVED + name))
         for name, each in self._correcting.items():
-            if (table := saved(SAVED + name)) is not None:
+            if (table := saved(SAVED + _CORRECTED + name)) is not None:
                 each.restore(table)
 
     def refill(self, stream: str, batch: int, rows: pa.Table | RowsBy) -> None:

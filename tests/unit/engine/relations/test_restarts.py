@@ -215,3 +215,19 @@ def test_what_outlives_its_internal_window_is_there_after_a_restart(tmp_path: Pa
 
 def _seconds(at: datetime) -> float:
     return at.timestamp()
+
+
+@pytest.mark.parametrize("name", ["arrivals", "flow"])
+def test_a_query_may_have_the_name_of_anything_that_is_saved(tmp_path: Path, name: str) -> None:
+    text = STREAMS + (
+        f"CREATE QUERY {name} AS SELECT k FROM a [RANGE 5 SECONDS] x "
+        "WHERE NOT EXISTS (SELECT 1 FROM b [RANGE 5 SECONDS] y WHERE y.k = x.k) EMIT CHANGES;"
+    )
+    feeds: list[tuple[str, pa.Table] | None] = [
+        ("a", rows(("A", 1, 1), ("B", 2, 2))),
+        ("b", rows(("A", 3, 2))),
+        ("a", rows(("A", 4, 9))),
+        ("b", rows(("B", 6, 9))),
+        None,
+    ]
+    assert agree(tmp_path, text, feeds)[name]
