@@ -12,6 +12,7 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Mapping
+from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -53,7 +54,8 @@ class Step:
             self._fold(records)
         reach = {name: Reach(*pair) for name, pair in self._intent["reach"].items()}
         made = self._answer(reach)
-        with runtime.meter.during(Level.FINAL):
+        related = runtime.relations or runtime.spreads
+        with runtime.meter.during(Level.FINAL) if related else nullcontext():
             if runtime.relations:
                 self._relate(reach)
             made.add(self._relate_in_buckets(reach))

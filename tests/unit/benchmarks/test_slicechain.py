@@ -9,10 +9,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from benchmarks.strategies.chaincuts import merge, split
 from benchmarks.strategies.countchain import CountChain
 from benchmarks.strategies.slicechain import Slice, SliceChain, one_way
 from benchmarks.strategies.windowjoin import Pair, Query, Row, answer_of, window_join
-from weft.share.chain import Chain, merge, split
+from weft.share.chain import Chain
 
 ANY = settings(deadline=None, max_examples=60)
 

@@ -105,14 +105,15 @@ def test_what_happened_is_told(tmp_path: Path) -> None:
     runtime, measured = load.bench.runtime, load.account.measured()
     assert Measured.from_json(json.loads(json.dumps(measured.to_json()))) == measured
     hidden = {name: query.picks_by for name, query in runtime.running.items()}
-    told = (hidden, turns(runtime.running.values()))
-    said = explain_program(runtime.program, "r3", "text", None, measured, *told)
+    turned = turns(runtime.running.values())
+    said = explain_program(runtime.program, "r3", "text", None, measured, hidden, turns=turned)
     assert "  switched to that in windows that start after 1970-01-01 00:00:02.999" in said
     assert "    those before are still to be answered, from f1 by sym, from rows; picks sym = 's3'" in said
     assert "  switched while it ran\n" in said
     assert "8 queries from key sym to rows asked: " in said
     assert said.endswith("; windows from before are still to be answered")
-    described = json.loads(explain_program(runtime.program, "r3", "json", None, measured, *told))
+    text = explain_program(runtime.program, "r3", "json", None, measured, hidden, turns=turned)
+    described = json.loads(text)
     assert described["measured"]["switches"][0]["why"] == under_way.why
     query = described["shared"]["streams"][0]["queries"][3]
     assert query["switched"]["earlier"] == {"feed": "f1", "picks": "sym = 's3'"}
