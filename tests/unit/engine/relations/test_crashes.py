@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.cases import each
 from tests.unit.engine.relations.crashing import PROGRAM, QUERIES
 from tests.unit.engine.relations.homes import OnHome
 from tests.unit.engine.test_crashes import Crashes, memory
@@ -51,7 +52,7 @@ def test_an_undisturbed_run_tells_of_everything(undisturbed: dict[str, Counter[s
     assert all(undisturbed["late"].values())
 
 
-@pytest.mark.parametrize("point", POINTS)
+@pytest.mark.parametrize("point", each(2, POINTS))
 def test_killed_there_and_started_again_it_tells_the_same(
     crashes: Crashes, undisturbed: dict[str, Counter[str]], memory: Path, point: str
 ) -> None:

@@ -1,0 +1,22 @@
+"""Which cases of a test always run; the rest do with `-m slow`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+
+def first(often: int, every: Sequence[Any]) -> list[Any]:
+    """The first of some cases always, the others when there is time."""
+    return [*every[:often], *_slow(every[often:])]
+
+
+def each(step: int, every: Sequence[Any]) -> list[Any]:
+    """Every so manieth of some cases always, the others when there is time."""
+    return [case if at % step == 0 else _slow([case])[0] for at, case in enumerate(every)]
+
+
+def _slow(cases: Sequence[Any]) -> list[Any]:
+    return [pytest.param(case, marks=pytest.mark.slow) for case in cases]
