@@ -298,7 +298,8 @@ class _Maker:
         return self.rng.choice(fitting)
 
     def grouped(self, pick: Pick, known: Sequence[Column]) -> Pick:
-        keys = tuple(self.rng.sample([name for name, _ in known], self.rng.choice([0, 1, 1, 2])))
+        count = min(self.rng.choice([0, 1, 1, 2]), len(known))
+        keys = tuple(self.rng.sample([name for name, _ in known], count))
         numbers = [name for name, type in known if type != "string"]
         functions = [
             self.rng.choice(_CALLS if numbers else _CALLS[:1]) for _ in range(self.rng.choice([1, 2]))
