@@ -8,6 +8,7 @@ from random import Random
 
 import pytest
 
+from tests.cases import first
 from tests.properties.programs import STREAM, Scenario, as_case, disagreements, run, scenario
 from tests.properties.test_weft import assert_same, weft
 from weft.kernels.picks import HasAll
@@ -41,12 +42,12 @@ def check(made: Scenario, spark, home: Path) -> None:
     assert not wrong, as_case(made.only(*wrong)) + "\n".join(wrong.values())
 
 
-@pytest.mark.parametrize("seed", range(8000, 8004))
+@pytest.mark.parametrize("seed", first(2, range(8000, 8004)))
 def test_conjunctions_agree_with_the_reference(seed: int, spark, tmp_path: Path) -> None:
     check(scenario(Random(seed), 20, 80, f"found by seed {seed}, signatures", pool=7), spark, tmp_path)
 
 
-@pytest.mark.parametrize("seed", range(8100, 8103))
+@pytest.mark.parametrize("seed", first(1, range(8100, 8103)))
 def test_conjunctions_beside_other_keys_and_grouping_sets(
     seed: int, spark, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -57,7 +58,7 @@ def test_conjunctions_beside_other_keys_and_grouping_sets(
     check(made, spark, tmp_path)
 
 
-@pytest.mark.parametrize("seed", range(8200, 8202))
+@pytest.mark.parametrize("seed", first(1, range(8200, 8202)))
 def test_restarted_is_never_stopped(seed: int, spark, tmp_path: Path) -> None:
     made = scenario(Random(seed), 12, 60, pool=6)
     assert picking(made)

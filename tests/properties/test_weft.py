@@ -10,6 +10,7 @@ from random import Random
 import pyarrow as pa
 import pytest
 
+from tests.cases import first
 from tests.properties.programs import STREAM, Scenario, as_case, disagreements, run, scenario
 from weft.optimize.pipeline import optimize_program
 from weft.share import predicates, slicing
@@ -48,7 +49,7 @@ def test_conditions_that_become_keys_change_no_answer(
     assert not wrong, as_case(made.only(*wrong)) + "\n".join(wrong.values())
 
 
-@pytest.mark.parametrize("seed", SEEDS[:3])
+@pytest.mark.parametrize("seed", first(2, SEEDS[:3]))
 def test_grouping_sets_agree_with_the_reference(seed: int, spark, tmp_path: Path) -> None:
     made = scenario(Random(7000 + seed), 12, 80, f"found by seed {7000 + seed}, with sets", sets=0.8)
     assert any(tap.others for stream in build(bound(made.text)).streams for tap in stream.taps)
@@ -57,7 +58,7 @@ def test_grouping_sets_agree_with_the_reference(seed: int, spark, tmp_path: Path
     assert not wrong, as_case(made.only(*wrong)) + "\n".join(wrong.values())
 
 
-@pytest.mark.parametrize("seed", SEEDS[:3])
+@pytest.mark.parametrize("seed", first(2, SEEDS[:3]))
 def test_grouping_sets_of_groups_that_are_picked(
     seed: int, spark, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -70,7 +71,7 @@ def test_grouping_sets_of_groups_that_are_picked(
     assert not wrong, as_case(made.only(*wrong)) + "\n".join(wrong.values())
 
 
-@pytest.mark.parametrize("seed", SEEDS[:3])
+@pytest.mark.parametrize("seed", first(2, SEEDS[:3]))
 def test_slices_that_are_combined_change_no_answer(
     seed: int, spark, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -83,7 +84,7 @@ def test_slices_that_are_combined_change_no_answer(
     assert not wrong, as_case(made.only(*wrong)) + "\n".join(wrong.values())
 
 
-@pytest.mark.parametrize("seed", SEEDS[:3])
+@pytest.mark.parametrize("seed", first(2, SEEDS[:3]))
 def test_queries_that_ask_the_same_are_answered_as_each_asks(
     seed: int, spark, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -96,7 +97,7 @@ def test_queries_that_ask_the_same_are_answered_as_each_asks(
     assert not wrong, as_case(made.only(*wrong)) + "\n".join(wrong.values())
 
 
-@pytest.mark.parametrize("seed", SEEDS[:3])
+@pytest.mark.parametrize("seed", first(2, SEEDS[:3]))
 def test_however_the_rows_are_cut_into_batches(seed: int, spark, tmp_path: Path) -> None:
     made = scenario(Random(1000 + seed), 10, 60)
     whole = Scenario(made.name, made.declaration, made.queries, (pa.concat_tables(made.feeds),))
@@ -104,7 +105,7 @@ def test_however_the_rows_are_cut_into_batches(seed: int, spark, tmp_path: Path)
         assert_same(made, run(made, one), run(whole, other))
 
 
-@pytest.mark.parametrize("seed", SEEDS[:3])
+@pytest.mark.parametrize("seed", first(2, SEEDS[:3]))
 def test_shared_is_alone(seed: int, spark, tmp_path: Path) -> None:
     made = scenario(Random(2000 + seed), 8, 60)
     with weft(spark, tmp_path / "shared") as adapter:
@@ -114,7 +115,7 @@ def test_shared_is_alone(seed: int, spark, tmp_path: Path) -> None:
             assert_same(made.only(name), run(made.only(name), adapter), shared)
 
 
-@pytest.mark.parametrize("seed", SEEDS[:3])
+@pytest.mark.parametrize("seed", first(2, SEEDS[:3]))
 def test_restarted_is_never_stopped(seed: int, spark, tmp_path: Path) -> None:
     made = scenario(Random(3000 + seed), 8, 60)
     with weft(spark, tmp_path / "never") as adapter:
