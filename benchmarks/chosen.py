@@ -234,7 +234,7 @@ def verdict(found: Sequence[Found]) -> Iterator[str]:
 def to_json(found: Found) -> dict[str, object]:
     return {
         "program": found.drawn.title,
-        "queries": found.drawn.queries,
+        "queries": [str(query) for query in found.drawn.queries],
         "chosen": found.chosen,
         "ratio": found.ratio,
         "bound": found.bound,

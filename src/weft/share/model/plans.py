@@ -30,7 +30,7 @@ MOST_CLASSES = 300  # beyond, finding groups takes seconds
 CUTS = 12  # of the history of merges that are looked at
 
 
-SAME = 0.05  # of the cost: ways that differ by less are the same, and the simpler one is taken
+SAME = 0.15  # of the cost: ways that differ by less are the same, and the simpler one is taken
 
 NO_SHARE, SHARED, WEAVE, TRIWEAVE = "No Share", "Shared", "Weave Share", "TriWeave"
 
