@@ -20,13 +20,12 @@ import pyarrow as pa
 from weft.engine.answering import Step
 from weft.engine.batch import Batch
 from weft.engine.bucketed import Bucketed, Place
-from weft.engine.buckets import is_cells, spread
+from weft.engine.buckets import is_cells
 from weft.engine.census import Census
-from weft.engine.epochs import FAILED, PicksBy, Texts, Whole, change, left_out, turns, unchanged
+from weft.engine.epochs import FAILED, PicksBy, Texts, unchanged
 from weft.engine.errands import Crew
+from weft.engine.force import adopt, planned, put_in_force
 from weft.engine.fresh import Fresh
-from weft.engine.held import Held, first_bound
-from weft.engine.knowledge import basis_of
 from weft.engine.meter import Meter
 from weft.engine.recovery import (
     find,
@@ -35,7 +34,6 @@ from weft.engine.recovery import (
     recall,
     restore,
     save,
-    warm,
     was_in_buckets,
 )
 from weft.engine.relations.spreads import Spreads
@@ -52,12 +50,10 @@ from weft.log.catalog import Catalog, QueryVersion
 from weft.log.home import Home
 from weft.log.ingest import IngestLog, IngestRecord
 from weft.log.snapshots import Snapshots
-from weft.plan.nodes import Program, Query, Related
-from weft.plan.relationtree import streams
-from weft.share.build import Planner, build
+from weft.plan.nodes import Program
+from weft.share.build import Planner
 from weft.share.members import Taken
 from weft.share.nodes import SharedPlan, StreamPlan
-from weft.share.parts import parts
 from weft.times import BEGINNING, Instant
 
 Finisher = Callable[[Sequence[Job]], Sequence[Done]]
@@ -67,6 +63,11 @@ SNAPSHOT_EVERY = 50  # steps: bounds both recovery time and the files that the l
 
 class Runtime:
     """A program on a home. Ingest, answering and change may call from threads of their own."""
+
+    program: Program  # in force
+    plan: SharedPlan
+    epoch: int
+    running: dict[str, QueryVersion]
 
     def __init__(
         self,
@@ -81,7 +82,7 @@ class Runtime:
         self.catalog, self.answers, self.snapshots = Catalog(home), AnswerLog(home), Snapshots(home)
         self.logs = {stream.name: IngestLog(home, stream.name) for stream in program.streams}
         self.tables = TableVersions(home, program.tables)
-        self._planner = Planner()
+        self.planner = Planner()
         self.lock = threading.RLock()  # the program in force, and commits
         self.news = threading.Condition()  # a batch was committed, or all is to end
         self._stepping = threading.Lock()
@@ -104,7 +105,7 @@ class Runtime:
         self.cells = self.state_bytes = 0  # as of the last step: the state itself is for its thread alone
         self._resume(program, crew)
         self.place(crew)
-        self._put_in_force(program)
+        put_in_force(self, program)
 
     def _resume(self, program: Program, crew: Crew | None) -> None:
         """Come to where the last run was, with the queries that go on; only then is the program changed."""
@@ -119,7 +120,7 @@ class Runtime:
             stay = unchanged(self.catalog, program, self.texts)
             kept = replace(program, queries=tuple(query for query in program.queries if query.name in stay))
             recall(self, snapshot)
-            self._adopt(kept, self._plan(kept))
+            adopt(self, kept, planned(self, kept))
             restore(self, snapshot)
             reached = [*self.reached.values(), *(state.reach for state in self.states.values())]
             self.told = max((reach.watermark for reach in reached), default=BEGINNING)
@@ -135,7 +136,7 @@ class Runtime:
                 self.logs[name] = IngestLog(self.home, name)
                 self.latest[name] = max(_latest(self.logs[name].records()), self.folded.get(name, BEGINNING))
             self.tables.declare(program.tables)
-            self._put_in_force(program)
+            put_in_force(self, program)
 
     def quarantine(self, failed: Mapping[str, str]) -> None:
         """Take queries out of force, each with the reason; the others go on."""
@@ -151,7 +152,7 @@ class Runtime:
                     reason=FAILED + reason,
                     buckets=self.buckets,
                 )
-            self._adopt(self.program, self._plan(self.program, anew=True))
+            adopt(self, self.program, planned(self, self.program, anew=True))
 
     def switch(self, picks_by: PicksBy, why: str) -> None:
         """Have running queries pick by other columns, in windows that start after all rows so far."""
@@ -160,118 +161,22 @@ class Runtime:
 
     def taken(self, stream: str) -> tuple[Taken, ...]:
         """The queries of a stream as its plan takes them."""
-        return self._planner.taken(stream)
+        return self.planner.taken(stream)
 
     def renew(self) -> None:
         """Go on under the plan that the catalog asks for now."""
-        self._adopt(self.program, self._plan(self.program))
-
-    def _plan(self, program: Program, anew: bool = False) -> SharedPlan:
-        """The plan of the queries that are to be in force; `anew`: without what others have left behind."""
-        out = left_out(self.catalog, program, self.texts)
-        known = unchanged(self.catalog, program, self.texts)
-        return self._planner.plan(
-            replace(program, queries=tuple(query for query in program.queries if query.name not in out)),
-            {name: version.picks_by for name, version in known.items()},
-            anew,
-            basis_of(self),
-            turns=turns(known.values()),
-        )
-
-    def _put_in_force(self, program: Program) -> None:
-        plan = self._plan(program)
-        picked = self._planner.hidden()
-        there: dict[str, Held] = {}
-        changed = change(
-            self.catalog,
-            program,
-            self.texts,
-            lambda query: self.bound(program, query, there, picked),
-            picked,
-            self._whole(plan),
-        )
-        if changed:
-            self.catalog.change(
-                effective=self.next_batches(),
-                add=changed.add,
-                drop=changed.drop,
-                streams=changed.streams,
-                buckets=self.buckets,
-            )
-        if changed or program != self.program:
-            self._adopt(program, plan)
-            warm(self, [new.name for new in changed.add if new.whole])
-
-    def bound(
-        self, program: Program, query: Query, there: dict[str, Held], picked: PicksBy
-    ) -> Instant | None:
-        """After which time the windows of a query that is added now start; None: there were no rows yet.
-
-        `there` is what streams hold, as far as it was asked for.
-        """
-        if isinstance(query.plan, Related):
-            times = [self.latest.get(name, BEGINNING) for name in streams(query.plan.relation)]
-            bound = max(times, default=BEGINNING)
-            return bound if bound > BEGINNING else None
-        name = parts(query).stream
-        latest = self.latest.get(name, BEGINNING)
-        if latest == BEGINNING or name not in self.states:
-            return None if latest == BEGINNING else latest
-        if name not in there:
-            there[name] = self.states[name].held()
-        (plan,) = build(replace(program, queries=(query,), tables=()), picked).streams
-        return first_bound(plan, there[name], self.states[name].reach, latest)
-
-    def _whole(self, plan: SharedPlan) -> Whole:
-        """Which queries over several sources, if added now, begin as if they had always been there.
-
-        Beside buckets none does: what these hold is not filled from the log while they go on.
-        """
-        asked = {} if self.crew else {each.query.name: each.relation for each in plan.related}
-        vouching = self.relations.vouching({name: state.reach for name, state in self.states.items()})
-        return lambda query: query.name in asked and vouching.is_whole(asked[query.name])
+        adopt(self, self.program, planned(self, self.program))
 
     def next_batches(self) -> dict[str, int]:
         return {name: log.next for name, log in self.logs.items()}
 
-    def _adopt(self, program: Program, plan: SharedPlan) -> None:
-        """Bring the live state under the plan of the queries in force."""
-        self.running: dict[str, QueryVersion] = {query.name: query for query in self.catalog.queries()}
-        if self.crew is not None:
-            plan = replace(plan, streams=tuple(spread(stream) for stream in plan.streams))
-        floors = {q.name: q.bound for q in self.running.values() if q.bound is not None}
-        whole = frozenset(query.name for query in self.running.values() if query.whole)
-        here = self.spreads.adopt(plan, program, floors, whole)
-        parted = [self.spreads.parted(stream, here, program.tables) for stream in plan.streams]
-        plan = replace(plan, streams=tuple(parted))
-        self.program, self.plan = program, plan
-        self.epoch = self.catalog.epochs[-1].number
-        for stream in plan.streams:
-            name = stream.stream.name
-            if name in self.states:
-                self.states[name].adopt(stream, floors)
-            else:
-                self.states[name] = self._new_state(stream, floors)
-                self.states[name].reach = self.reached.get(name, Reach())
-        self.relations.adopt(here, program, floors, whole, basis_of(self))
-        gone = set(self.states) - {stream.stream.name for stream in plan.streams}
-        for name in gone:
-            self.states[name].adopt(
-                replace(self.states[name].plan, taps=(), feeds=(), standing=(), intake=None), {}
-            )
-
-    def _new_state(self, plan: StreamPlan, floors: Mapping[str, Instant]) -> StreamState | Bucketed:
-        if self.crew is None:
-            return StreamState(plan, floors)
-        return Bucketed(plan, floors, self._place(self.crew), self.positions.get(plan.stream.name, -1))
-
-    def _place(self, crew: Crew) -> Place:
+    def place_of(self, crew: Crew) -> Place:
         return Place(self.home, crew, lambda: self.answers.stem(self.step_number + 1))
 
     def _hold_relations(self, crew: Crew | None) -> None:
         """Begin with no relations; those that have a key will lie in the buckets of the crew."""
         self.relations = Relations(self.finisher)
-        self.spreads = Spreads(None if crew is None else self._place(crew), self._first_batches)
+        self.spreads = Spreads(None if crew is None else self.place_of(crew), self._first_batches)
         taken, self.tables.taken = self.tables.taken, {}
         self.tables.take(taken, self.relations.revise)
 
@@ -291,7 +196,7 @@ class Runtime:
             if self.catalog.epochs:
                 self.reached |= {name: state.reach for name, state in self.states.items()}
                 self.states = {}
-                self._adopt(self.program, self._plan(self.program))
+                adopt(self, self.program, planned(self, self.program))
                 if self.step_number >= 0:
                     snapshot = self.snapshots.open(self.step_number)
                     load_states(self, snapshot)

@@ -19,6 +19,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from weft.engine.epochs import SETTLED, SWITCHED, PicksBy
+from weft.engine.force import bound
 from weft.engine.held import Held
 from weft.log.catalog import QueryVersion, Switch
 from weft.share.nodes import StreamPlan, Tap
@@ -35,7 +36,7 @@ def switch(runtime: Runtime, picks_by: PicksBy, why: str) -> None:
         version = runtime.running.get(query.name)
         if version is None or _is_turning(version) or picks_by.get(query.name) in (None, version.picks_by):
             continue
-        at = runtime.bound(runtime.program, query, there, picks_by)
+        at = bound(runtime, runtime.program, query, there, picks_by)
         if at is not None:
             found.append(Switch(query.name, picks_by[query.name], at))
     if found:
