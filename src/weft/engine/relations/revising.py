@@ -18,9 +18,10 @@ from weft.times import BEGINNING, Instant
 class Revising(Carried):
     """The rows of a table: those of the first version from the beginning on, then what is another."""
 
-    def __init__(self, columns: Sequence[Column], editions: Editions) -> None:
+    def __init__(self, columns: Sequence[Column], editions: Editions, settled: Instant = BEGINNING) -> None:
+        """`settled`: what is in force after this time at the latest counts as having been there always."""
         super().__init__(columns)
-        self.editions = editions
+        self.editions, self._settled = editions, settled
         self._told = -1  # the last version that was told
 
     @property
@@ -45,7 +46,7 @@ class Revising(Carried):
         """What differs, as bags, from when the version is in force."""
         old = self.editions.schema.empty_table() if before is None else before.rows
         counts = [0 if before is None else before.count, now.count]
-        is_first = before is None or now.since == BEGINNING
-        times = np.full(sum(counts), BEGINNING if is_first else now.since + 1)
+        always = before is None or now.since <= self._settled
+        times = np.full(sum(counts), BEGINNING if always else now.since + 1)
         rows = pa.concat_tables([old, now.rows]).combine_chunks()
         return consolidate(Changes(rows, times, np.repeat(np.array([-1, 1]), counts)))
