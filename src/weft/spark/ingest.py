@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from contextlib import suppress
 
@@ -24,6 +25,7 @@ from weft.spark.ways import Given, Ways, total
 from weft.times import Instant
 
 _SHORT = 500  # characters
+_PATIENCE = 10.0  # seconds that a batch is given to end when its stream is stopped
 
 
 class Halted(Exception):
@@ -50,7 +52,7 @@ class Ingest:
         self._checkpoint: AnyPath | None = None
         self._spark_id: str | None = None  # of the checkpoint
         self._ways = Ways(spark, runtime.logs[stream.name])
-        self._stopping = False
+        self._stopping, self._at_work = False, threading.Lock()
         self.batch_seconds = 0.0
         self.rows_per_second = 0.0
         self.last_arrival = time.time()
@@ -69,17 +71,20 @@ class Ingest:
         self.runtime.catalog.bind_spark_query(self.stream.name, str(self.query.id))
 
     def stop(self) -> None:
-        """End after the batch under way."""
+        """End after the batch under way, if that does not take long; else it comes again."""
         self._stopping = True
         query, self.query = self.query, None  # whoever asks meanwhile is not to take it for ended by itself
         if query is not None:
+            if self._at_work.acquire(timeout=_PATIENCE):
+                self._at_work.release()
             with suppress(Exception):
                 query.stop()
 
     def on_batch(self, batch: DataFrame, number: int) -> None:
         """Called by Spark, one batch after the other; a batch may come again after a crash."""
         try:
-            self._take(batch, number)
+            with self._at_work:
+                self._take(batch, number)
         except Halted:
             raise
         except Exception as error:
