@@ -32,7 +32,7 @@ from weft.plan.relations import (
     Rows,
     Whether,
 )
-from weft.plan.relationtree import walk, windows
+from weft.plan.relationtree import streams, walk, windows
 from weft.reference.bags import slides_of
 from weft.testing.compare import difference
 from weft.testing.values import micros
@@ -160,7 +160,7 @@ def begun(relation: Relation, history: History) -> list[tuple[int, Row]]:
         return [(life.begin, row) for life in own for row in [life.row]]
     window = slides_of(relation)
     if window is not None:
-        every = _slides(window, instants(relation, history))
+        every = _slides(window, relation, history)
         return [(at, row) for at in every for row in as_of(relation, history, at)]
     before: Counter[tuple[Any, ...]] = Counter()
     made = []
@@ -172,10 +172,16 @@ def begun(relation: Relation, history: History) -> list[tuple[int, Row]]:
     return made
 
 
-def _slides(window: AsOf, changes: Sequence[int]) -> list[int]:
-    """The last instants of the windows from the first change up to the first after the last."""
-    ends = [at - (at - window.offset) % window.slide + window.slide for at in changes]
-    return [end - 1 for end in range(min(ends), max(ends) + 1, window.slide)] if ends else []
+def _slides(window: AsOf, relation: Relation, history: History) -> list[int]:
+    """The last instants of the windows from the first row up to the first after the last change."""
+    came = [row[TIME] for stream in streams(relation) for row in history.streams[stream]]
+    if not came:
+        return []
+    first, last = (
+        at - (at - window.offset) % window.slide + window.slide
+        for at in (min(came), max(instants(relation, history)))
+    )
+    return [end - 1 for end in range(first, last + 1, window.slide)]
 
 
 def lives(relation: Relation, history: History) -> list[Life] | None:

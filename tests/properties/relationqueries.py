@@ -178,7 +178,7 @@ class _Maker:
     def table(self, known: Sequence[Column], number: int, inner: bool) -> tuple[Beside, list[Column]]:
         source = Looked(self.rng.choice(TABLES), retroactive=self.maybe(0.4) and not self.calm)
         more = [(f"x{number}.{name}", type) for name, type in TABLE]
-        alone = source.retroactive and not (inner or self.slides)  # where entries may be without a partner
+        alone = source.retroactive and not inner  # where entries may be without a partner
         kind = self.rng.choice(_KINDS if alone else _LOOKING)
         on = None if kind is JoinKind.INNER and self.maybe(0.05) else self.match(known, more)
         return Beside(source, on, kind), more

@@ -46,8 +46,13 @@ def began(feeds: Feeds) -> int:
 
 
 def histories(feeds: Feeds) -> dict[str, list[Version]]:
-    """Which rows each table had when: one that comes is in force after all rows that have come before it."""
+    """Which rows each table had when: one that comes is in force after all rows that have come before it.
+
+    Where no row of a stream ever comes there is no time, and nothing is told of tables either.
+    """
     latest, found = began(feeds) - 1, {table: list[tuple[int, pa.Table]]() for table in TABLES}
+    if not any(rows.num_rows for name, rows in feeds if name not in TABLES):
+        return {table: [] for table in TABLES}
     for name, rows in feeds:
         if name in TABLES:
             found[name].append((latest + 1, rows))

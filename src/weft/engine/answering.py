@@ -106,7 +106,7 @@ class Step:
     def _relate(self, reach: Mapping[str, Reach]) -> None:
         """What is new of relations, and what went wrong with them."""
         relations = self._runtime.relations
-        answers = relations.answer(reach, self._runtime.folded)
+        answers = relations.answer(reach, self._runtime.folded, self._runtime.first)
         relations.forget(reach)
         self._late.update(relations.late())
         self._outcome.add_related(answers, relations.failed())

@@ -196,7 +196,7 @@ def load_relations(runtime: Runtime, snapshot: Snapshot) -> None:
         return
     runtime.relations.restore(lambda name: saved_table(snapshot, name), then.reach)
     _read_again(runtime, runtime.relations, meta["positions"])
-    runtime.relations.refilled(then.reach, runtime.folded)
+    runtime.relations.refilled(then.reach, runtime.folded, runtime.first)
     runtime.relations.late()
     runtime.relations.failed()
 
@@ -207,7 +207,9 @@ def warm(runtime: Runtime, queries: Collection[str]) -> None:
         return
     aside = runtime.relations.aside(queries)
     _read_again(runtime, aside, runtime.positions)
-    aside.refilled({name: state.reach for name, state in runtime.states.items()}, runtime.folded)
+    aside.refilled(
+        {name: state.reach for name, state in runtime.states.items()}, runtime.folded, runtime.first
+    )
     runtime.relations.take_over(aside)
 
 
@@ -224,7 +226,7 @@ def _read_again(runtime: Runtime, relations: Relations, positions: Mapping[str, 
 def _tell_silently(runtime: Runtime, meta: Mapping[str, Any]) -> None:
     reach = {name: Reach(*pair) for name, pair in meta["reach"].items()}
     runtime.spreads.catch_up(Moment(dict(meta["positions"]), reach, dict(runtime.folded)))
-    runtime.relations.answer(reach, runtime.folded)
+    runtime.relations.answer(reach, runtime.folded, runtime.first)
     runtime.relations.late()
     runtime.relations.failed()
 

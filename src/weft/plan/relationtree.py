@@ -193,6 +193,8 @@ def reach_back(relation: Relation) -> Duration | None:
     match relation:
         case Rows(range=range_) | Lasting(range=range_):
             return None if range_ is None else longest + range_
+        case AsOf(slide=slide):  # what is new of a window, the one before says
+            return longest + slide
         case Emitted(source=source):
             return longest + _outlives(source)
         case _:

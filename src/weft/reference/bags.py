@@ -31,7 +31,7 @@ from weft.plan.relations import (
     Rows,
     Whether,
 )
-from weft.plan.relationtree import below, columns, reach_back
+from weft.plan.relationtree import below, columns, reach_back, streams
 from weft.reference.ends import first_end, last_end
 from weft.reference.groups import grouped, leading
 from weft.reference.moves import begun, moves
@@ -129,7 +129,7 @@ def instants_of(relation: Relation, script: Script) -> str:
     changes = script.stage(f"SELECT DISTINCT {AT} FROM ({' UNION ALL '.join(_changes(relation, script))}) c")
     if window is None:
         return changes
-    low = f"CAST({first_end(f'MIN({AT})', window)} AS BIGINT)"
+    low = f"CAST({first_end(script.first_row(streams(relation)), window)} AS BIGINT)"
     high = f"CAST({_last_slide(relation, window, script)} AS BIGINT)"
     seen = f"{changes} WHERE {AT} > {EVER}"  # what was always there begins no window
     span = f"SELECT {low} - 1 AS low, {high} - 1 AS high FROM {seen} HAVING COUNT(*) > 0"

@@ -44,6 +44,7 @@ class Script:
     after: Mapping[str, Instant] = field(default_factory=dict)
     span: tuple[Instant, Instant] | None = None
     late: str | None = None
+    first: Instant | None = None  # when the first row came; None: that is among the rows that are given
     stages: dict[str, str] = field(default_factory=dict)  # SQL -> name, so that equal stages are one
 
     def stage(self, sql: str) -> str:
@@ -99,6 +100,20 @@ class Script:
         table = engine.quote(leaf.stream)
         source = self.stage(f"SELECT {', '.join(columns)} FROM {table} WHERE {time} IS NOT NULL{since}")
         return self._passing(source, [BORN, ENDS, UNTIL], leaf, stream.columns)
+
+    def first_row(self, streams: Sequence[str]) -> str:
+        """When the first row of these streams came, or from when on rows are seen: SQL of one number."""
+        bounds = [self.after[name] + 1 for name in streams if name in self.after]
+        if bounds:
+            return str(max(bounds))
+        if self.first is not None:
+            return str(self.first)
+        return f"(SELECT MIN({AT}) FROM {self.stage(' UNION ALL '.join(map(self._times, streams)))})"
+
+    def _times(self, stream: str) -> str:
+        """SELECT of when the rows of a stream came."""
+        table, time = map(self.engine.quote, (stream, self.streams[stream].statement.time_column))
+        return f"SELECT {self.engine.micros(time)} AS {AT} FROM {table} WHERE {time} IS NOT NULL"
 
     def spanned(self, instants: str) -> str:
         """Those of the instants that are told of, and the last one before, from which what is new differs."""

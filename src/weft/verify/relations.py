@@ -54,6 +54,7 @@ class Part:
     """What was told from one drain up to the next, or up to now: of rows after `after` in some batches."""
 
     after: Instant
+    first: Instant | None  # when the first row of all came; None: not one did
     since: dict[str, int]  # the last batch of before, by stream
     upto: dict[str, int]  # the last batch
     drained: bool
@@ -138,6 +139,7 @@ def _expected(
                 upto=None if is_last else last,
                 after={each.stream.name: part.after for each in known.streams if part.after > BEGINNING},
                 late=LATE,
+                first=part.first,
             )
         )
 
@@ -152,10 +154,12 @@ def _parts(version: QueryVersion, run: Run) -> list[Part]:
     """One from each drain to the next, and one from the last up to now."""
     bound = BEGINNING if version.bound is None else version.bound
     after, since, found = max(bound, run.forgotten), dict[str, int](), []
+    first = min(run.firsts.values(), default=None)
     for drain in run.drains:
-        found.append(Part(after, since, dict(drain.positions), drained=True))
+        found.append(Part(after, first, since, dict(drain.positions), drained=True))
         after, since = max(after, drain.at), dict(drain.positions)
-    return found if run.is_drained else [*found, Part(after, since, dict(run.positions), drained=False)]
+    last = Part(after, first, since, dict(run.positions), drained=False)
+    return found if run.is_drained else [*found, last]
 
 
 def _judged(known: Histories, version: QueryVersion, run: Run, retain: Duration | None) -> Judged:

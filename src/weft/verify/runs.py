@@ -16,6 +16,7 @@ from weft.engine.relations.state import ARRIVALS, SAVED
 from weft.engine.tally import Tally
 from weft.log.answers import AnswerLog
 from weft.log.home import Home
+from weft.log.ingest import IngestLog
 from weft.log.snapshots import Snapshot, Snapshots
 from weft.times import BEGINNING, Instant
 
@@ -41,6 +42,7 @@ class Run:
     horizon: Mapping[str, Instant] | None  # the watermarks of when rows were last let go; None: never
     drains: tuple[Drain, ...]
     forgotten: Instant  # there was a drain at this time of which only that is known; BEGINNING: none
+    firsts: Mapping[str, Instant]  # when the first row of each stream came
     standings: Mapping[tuple[str, int], Instant]  # how far streams were complete when a batch came
     tally: Tally
 
@@ -75,6 +77,7 @@ def read_run(home: Home, streams: Sequence[str]) -> Run | None:
         None if horizon is None else _watermarks(horizon),
         _drains(known, streams),
         _drained(known[0], streams),
+        _firsts(home, streams, snapshot),
         _standings(known, snapshot),
         _tally(records, snapshot),
     )
@@ -105,6 +108,17 @@ def _drains(known: Sequence[Meta], streams: Sequence[str]) -> tuple[Drain, ...]:
         for before, now in pairwise(known)
         if any(one > other for one, other in zip(of(now), of(before), strict=True))
     )
+
+
+def _firsts(home: Home, streams: Sequence[str], snapshot: Snapshot | None) -> dict[str, Instant]:
+    """By what the snapshot remembers, and the batches since then."""
+    known = {} if snapshot is None else snapshot.meta["first"]
+    found: dict[str, Instant] = {}
+    for name in streams:
+        times = [known.get(name), *(record.meta["min_time"] for record in IngestLog(home, name).records())]
+        if seen := [at for at in times if at is not None]:
+            found[name] = min(seen)
+    return found
 
 
 def _standings(known: Sequence[Meta], snapshot: Snapshot | None) -> dict[tuple[str, int], Instant]:

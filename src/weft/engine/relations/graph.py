@@ -84,8 +84,11 @@ class Graph:
         tables: Tables,
         strategy: Strategy = Strategy.PATTERNS,
         flows: Flows | None = None,
+        settled: Instant = BEGINNING,
     ) -> None:
+        """`settled`: all that tables held up to this time was told before, with a drain."""
         self._finisher, self._tables, self._strategy = finisher, tables, strategy
+        self._settled = settled
         self._flows = Flows() if flows is None else flows
         self._is_new = True  # nothing was told yet: what tables hold is not new because this is
         self._nodes: dict[Key, Node] = {}
@@ -147,7 +150,8 @@ class Graph:
             case Means.LATEST, Entries():
                 return Replacing(columns(relation), self._current(relation, bound))
             case Means.VERSIONS, Entries():
-                return Revising(columns(relation), self._tables.editions(relation, self._finisher))
+                editions = self._tables.editions(relation, self._finisher)
+                return Revising(columns(relation), editions, max(bound, self._settled))
             case _:
                 return operator(planned, declared, self._finisher)
 
@@ -208,6 +212,13 @@ class Graph:
                 node.operator.complete = complete
         for chain in self._chains.values():
             chain.stand(stream, complete)
+
+    def begin(self, first: Mapping[str, Instant]) -> None:
+        """No rows came before these times; windows are answered from then on, or from when a query came."""
+        for (_, bound), node in self._nodes.items():
+            if isinstance(node.operator, Looking | GroupingAsOf):
+                came = min((first[name] for name in node.streams if name in first), default=BEGINNING)
+                node.operator.begin(max(came, bound + 1))
 
     def end(self, latest: Mapping[str, Instant]) -> None:
         """The next step is the last: no rows come after these times."""

@@ -58,6 +58,9 @@ class GroupingAsOf(Carried):
         self._source = Seeing(relation.source)
         self._keyed = Keyed(relation, finisher)
 
+    def begin(self, first: Instant) -> None:
+        self._source.begin(first)
+
     def end(self, latest: Mapping[str, Instant]) -> None:
         self._source.end(latest)
 

@@ -73,7 +73,7 @@ class Seeing:
         self._held = Lives.empty(self.schema)
         self._changing = Holding(self.schema)
         self._later = Calendar(self.schema, reach_back(relation))
-        self._since, self._end = BEGINNING, NEVER
+        self._since, self._first, self._end = BEGINNING, BEGINNING, NEVER
         self._source = relation.source
 
     @property
@@ -84,6 +84,10 @@ class Seeing:
     def nbytes(self) -> int:
         held = int(self._held.table.nbytes) + 16 * len(self._held)
         return held + self._changing.nbytes + self._later.nbytes
+
+    def begin(self, first: Instant) -> None:
+        """Nothing is seen as of before this time: what a table holds is there from the beginning of time."""
+        self._first = first
 
     def end(self, latest: Mapping[str, Instant]) -> None:
         """No rows come any more: what stays for ever is seen up to the first slide after the last change."""
@@ -103,10 +107,11 @@ class Seeing:
         else:
             lives = Lives.concat([self._held, rows])
             self._held = lives.filter(lives.ends > upto)
-        begins = np.maximum(lives.begins, since)
-        first, counts = self.beat.covered(begins, np.minimum(lives.ends, upto))
-        some = np.flatnonzero(counts)
-        return Seen(lives.take(some), first[some], counts[some])
+        begins = np.maximum(lives.begins, max(since, self._first))
+        ends = np.minimum(lives.ends, upto)
+        some = np.flatnonzero((begins > BEGINNING) & (begins < ends))
+        first, counts = self.beat.covered(begins[some], ends[some])
+        return Seen(lives.take(some), first, counts).take(np.flatnonzero(counts))
 
     def _hold(self, rows: Told, upto: Instant) -> None:
         """Nobody looks yet."""
@@ -127,6 +132,9 @@ class Looking(Carried):
         super().__init__(columns(relation))
         self._schema = schema_of(self.columns)
         self._source = Seeing(relation)
+
+    def begin(self, first: Instant) -> None:
+        self._source.begin(first)
 
     def end(self, latest: Mapping[str, Instant]) -> None:
         self._source.end(latest)

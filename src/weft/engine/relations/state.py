@@ -43,6 +43,7 @@ class Relations:
         self._strategy = strategy
         self._finisher, self._tables = finisher, Tables()
         self._flows, self._early_flows = Flows(), Flows("early flow")
+        self._drained: dict[str, Instant] = {}  # streams of which all has been told up to some time
         self._begin()
         self._correcting: dict[str, Correcting] = {}
         self._related: tuple[Woven, ...] = ()
@@ -51,14 +52,15 @@ class Relations:
         self._tells_after: dict[str, Instant] = {}
         self._deriving: dict[str, Deriving] = {}  # what queries ask that begin whole
         self._basis: Basis | None = None
-        self._drained: dict[str, Instant] = {}  # streams of which all has been told up to some time
         self._standing: dict[str, Standing] = {}  # how far streams were in the last step
         self.arrivals = Arrivals()
 
     def _begin(self) -> None:
-        self._graph = Graph(self._finisher, self._tables, self._strategy, self._flows)
+        """Hold nothing; what tables held up to the last drain was told."""
+        settled = max(self._drained.values(), default=BEGINNING)
+        self._graph = Graph(self._finisher, self._tables, self._strategy, self._flows, settled)
         # of queries that tell changes before they are certain
-        self._early = Graph(self._finisher, self._tables, self._strategy, self._early_flows)
+        self._early = Graph(self._finisher, self._tables, self._strategy, self._early_flows, settled)
 
     def adopt(
         self,
@@ -150,10 +152,19 @@ class Relations:
             looking = self._looking_back(flow.table.name, reach)
             flow.forget(min(looking, default=flow.complete))
 
-    def answer(self, reach: Mapping[str, Reach], latest: Mapping[str, Instant]) -> dict[str, pa.Table]:
-        """What is new of each query now that the streams have come so far; `latest`: their greatest times."""
+    def answer(
+        self,
+        reach: Mapping[str, Reach],
+        latest: Mapping[str, Instant],
+        first: Mapping[str, Instant] | None = None,
+    ) -> dict[str, pa.Table]:
+        """What is new of each query now that the streams have come so far.
+
+        `latest` and `first`: their greatest times, and the least, from which on windows show tables.
+        """
         if not self:
             return {}
+        self._begin_windows(first or {})
         drained = {name: at.drained for name, at in reach.items() if at.drained > BEGINNING}
         if all(at <= self._drained.get(name, BEGINNING) for name, at in drained.items()):
             return self._advance(*_times(reach, latest))
@@ -167,6 +178,10 @@ class Relations:
         complete = {name: at.watermark for name, at in reach.items()}
         self._advance(complete, complete)
         return answers
+
+    def _begin_windows(self, first: Mapping[str, Instant]) -> None:
+        self._graph.begin(first)
+        self._early.begin(first)
 
     def _advance(self, complete: Mapping[str, Instant], ahead: Mapping[str, Instant]) -> dict[str, pa.Table]:
         self._standing |= {name: Standing(at, ahead[name]) for name, at in complete.items()}
@@ -226,6 +241,7 @@ class Relations:
     def restore(self, saved: Callable[[str], pa.Table | None], reach: Mapping[str, Reach]) -> None:
         """Go on from a snapshot: before the rows are read again."""
         self._drained = {name: at.drained for name, at in reach.items() if at.drained > BEGINNING}
+        self._begin()
         self._adopt()
         if (arrivals := saved(SAVED + ARRIVALS)) is not None:
             self.arrivals.restore(arrivals)
@@ -243,8 +259,15 @@ class Relations:
         self._early.stand(stream, ahead)
         self._feed(stream, rows)
 
-    def refilled(self, reach: Mapping[str, Reach], latest: Mapping[str, Instant]) -> None:
+    def refilled(
+        self,
+        reach: Mapping[str, Reach],
+        latest: Mapping[str, Instant],
+        first: Mapping[str, Instant] | None = None,
+    ) -> None:
         """All rows of before the snapshot are back: what they tell was told, and is not told again."""
+        known = [(name, at, self.needed_from(name, reach)) for name, at in (first or {}).items()]
+        self._begin_windows({name: at if since is None else max(at, since) for name, at, since in known})
         complete, ahead = _times(reach, latest)
         self._standing |= {name: Standing(at, ahead[name]) for name, at in complete.items()}
         self._graph.advance(complete)

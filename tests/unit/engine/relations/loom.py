@@ -40,6 +40,7 @@ class Loom:
         self.relations.adopt(self.plan, program, bounds or {})
         self.batches = 0
         self.latest: dict[str, Instant] = {}
+        self.first: dict[str, Instant] = {}
         self.reach: dict[str, Reach] = {stream.name: Reach() for stream in program.streams}
         self.told: dict[str, list[pa.Table]] = {query.name: [] for query in program.queries}
         self._versions = 0
@@ -67,8 +68,9 @@ class Loom:
             self.fold(stream, made)
         self.batches += 1
         if rows.num_rows:
-            greatest = max(micros(at) for at in rows.column("at").to_pylist())
-            self.latest[stream] = max(self.latest.get(stream, BEGINNING), greatest)
+            times = [micros(at) for at in rows.column("at").to_pylist()]
+            self.latest[stream] = max(self.latest.get(stream, BEGINNING), *times)
+            self.first[stream] = min([*times, self.first.get(stream, min(times))])
             delay = self._stream(stream).statement.delay
             self.reach[stream] = replace(self.reach[stream], watermark=self.latest[stream] - delay)
 
@@ -76,7 +78,7 @@ class Loom:
         self.relations.fold(stream, self.batches, rows)
 
     def step(self) -> None:
-        for name, table in self.relations.answer(self.reach, self.latest).items():
+        for name, table in self.relations.answer(self.reach, self.latest, self.first).items():
             self.told[name].append(table)
 
     def drain(self) -> None:
@@ -122,8 +124,9 @@ def resume(after: Loom, before: Loom, feeds: Sequence[tuple[str, pa.Table]]) -> 
     for batch, (stream, rows) in enumerate(feeds):
         if (intake := level1(after.plan, stream, rows)) is not None:
             after.relations.refill(stream, batch, intake)
-    after.relations.refilled(before.reach, before.latest)
-    after.batches, after.latest, after.reach = len(feeds), before.latest, before.reach
+    after.relations.refilled(before.reach, before.latest, before.first)
+    after.batches, after.reach = len(feeds), before.reach
+    after.latest, after.first = before.latest, before.first
     after.told = before.told
 
 

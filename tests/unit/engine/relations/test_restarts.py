@@ -52,16 +52,24 @@ def rows(*given: tuple[str, int, float]) -> pa.Table:
     return pa.table({"k": pa.array(keys), "v": pa.array(numbers, pa.int32()), "at": times})
 
 
+def entries(*given: tuple[str, int]) -> pa.Table:
+    """Of table `t`: k and w."""
+    keys, numbers = zip(*given, strict=True)
+    return pa.table({"k": pa.array(keys), "w": pa.array(numbers, pa.int32())})
+
+
 def told(adapter: OnHome, query: str) -> list[tuple[Any, ...]]:
     return sorted(rows_of(adapter.results(query)), key=repr)
 
 
 def live(adapter: OnHome, text: str, feeds: list[tuple[str, pa.Table] | None], stops: bool) -> None:
-    """All batches, None for a drain; with `stops` it is started again after each."""
+    """All batches, what becomes of table `t`, None for a drain; with `stops` started again after each."""
     adapter.start(text)
     for feed in feeds:
         if feed is None:
             adapter.drain(None)
+        elif feed[0] == "t":
+            adapter.revise(*feed)
         else:
             adapter.ingest(*feed)
         if stops:
@@ -212,6 +220,55 @@ def test_what_outlives_its_internal_window_is_there_after_a_restart(tmp_path: Pa
     found = agree(tmp_path, text, feeds)
     (ended,) = [row for row in found["ended"] if row[1:] == (2, 1)]
     assert _seconds(ended[0]) == 30
+
+
+def test_what_is_new_of_a_slide_is_what_the_one_before_had_not_after_a_restart(
+    tmp_path: Path, every: int
+) -> None:
+    window = "FROM b [RANGE 4 SECONDS SLIDE 6 SECONDS] WHERE k = 'A'"
+    text = (
+        f"{STREAMS}CREATE QUERY new AS SELECT ISTREAM(k) {window};\n"
+        f"CREATE QUERY gone AS SELECT DSTREAM(k) {window};\n"
+    )
+    idle = [("b", rows(("Z", 0, at))) for at in (16, 16.2, 16.4, 16.6, 16.8, 17)]
+    later = [("b", rows(("Z", 0, at))) for at in (20, 22, 22.2, 22.4, 22.6, 22.8, 25)]
+    feeds: list[tuple[str, pa.Table] | None] = [
+        ("b", rows(("A", 1, 5))),
+        ("b", rows(("A", 1, 11))),
+        *idle,
+        ("b", rows(("A", 1, 17.5))),
+        *later,
+    ]
+    found = agree(tmp_path, text, feeds)
+    assert [_seconds(row[1]) for row in found["new"]] == [6]
+    assert [_seconds(row[1]) for row in found["gone"]] == [24]
+
+
+def test_a_version_that_a_drain_told_of_is_not_told_again(tmp_path: Path, every: int) -> None:
+    text = STREAMS + (
+        "CREATE TABLE t (k STRING, w INT) FROM parquet OPTIONS ('path' = 'unread');\n"
+        "CREATE QUERY there AS SELECT t.k, t.w, x.v FROM t RETROACTIVE LEFT JOIN a [RANGE 4 SECONDS] x "
+        "ON x.k = t.k;\n"
+        "CREATE QUERY held AS SELECT k, w FROM t RETROACTIVE;\n"
+    )
+    feeds: list[tuple[str, pa.Table] | None] = [
+        ("t", entries(("B", 1))),
+        ("a", rows(("A", 1, 1))),
+        ("t", entries(("B", 2))),
+        None,
+        ("a", rows(("A", 2, 20))),
+        ("t", entries(("B", 3))),
+        None,
+        ("t", entries(("B", 4))),
+        ("a", rows(("A", 3, 40))),
+        ("a", rows(("A", 3, 50))),
+    ]
+    found = agree(tmp_path, text, feeds)
+    began = [None, 1, 20, 20]
+    for query in ("held", "there"):
+        assert [(row[0] and round(_seconds(row[0])), *row[2:4]) for row in found[query]] == [
+            (at, "B", version) for version, at in enumerate(began, start=1)
+        ]
 
 
 def _seconds(at: datetime) -> float:
