@@ -50,6 +50,13 @@ def test_check_of_a_right_program(program) -> None:
     assert not Path(".weft").exists()
 
 
+def test_check_counts_tables_too(program) -> None:
+    program.write_text(
+        program.read_text() + "CREATE TABLE names (k STRING) FROM parquet OPTIONS ('path' = 'unread');\n"
+    )
+    assert weft("check", program).stdout == "app.sql: ok, 1 stream, 1 table, 2 queries\n"
+
+
 def test_check_tells_all_errors_at_once(program) -> None:
     program.write_text(
         PROGRAM.replace("MAX(price)", "MAX(pirce)").replace("GROUP BY symbol;", "GROUP BY smybol;")

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import click
 
 from weft.commands.options import home_beside, master_option, program_argument, read
+from weft.plan.nodes import Program
 from weft.session import Session
 from weft.terminal.figures import many
 
@@ -28,5 +30,11 @@ def command(program: Path, spark: bool, master: str | None) -> None:
     if spark:
         with session:
             session.check()
-    streams = many(len(session.program.streams), "stream")
-    click.echo(f"{program}: ok, {streams}, {many(len(session.program.queries), 'query', 'queries')}")
+    click.echo(f"{program}: ok, {', '.join(_counts(session.program))}")
+
+
+def _counts(program: Program) -> Iterator[str]:
+    yield many(len(program.streams), "stream")
+    if program.tables:
+        yield many(len(program.tables), "table")
+    yield many(len(program.queries), "query", "queries")
