@@ -30,6 +30,10 @@ CREATE QUERY sums AS SELECT k, window_end, SUM(v) AS v, COUNT(*) AS n, MAX(x) AS
 CREATE QUERY different AS SELECT window_end, COUNT(DISTINCT k) AS n FROM s [RANGE 10 SECONDS];
 CREATE QUERY best AS SELECT k, window_end, SUM(v) AS v FROM s [RANGE 10 SECONDS]
   GROUP BY k ORDER BY v DESC LIMIT 3;
+CREATE QUERY met AS SELECT a.k, a.v, b.x FROM s [RANGE 8 SECONDS] a JOIN s [RANGE 8 SECONDS] b ON a.k = b.k
+  WHERE a.v > 990 AND b.v < 100;
+CREATE QUERY alone AS SELECT a.k, a.v FROM s [RANGE 8 SECONDS] a WHERE a.v > 990
+  AND NOT EXISTS (SELECT 1 FROM s [RANGE 8 SECONDS] b WHERE b.k = a.k AND b.v < 100);
 """
 FILES, ROWS, KEYS = 8, 30_000, 5_000
 EXECUTORS = (
@@ -78,13 +82,15 @@ def submit(directory: Path, name: str, *arguments: str | Path, python: Path | st
 
 
 def assert_answered(directory: Path, home: str) -> None:
-    for query in ("sums", "different", "best"):
-        assert answers(directory, home, query) == answers(directory, "here", query)
+    for query in ("sums", "different", "best", "met", "alone"):
+        told = answers(directory, home, query)
+        assert told
+        assert told == answers(directory, "here", query)
 
 
 def answers(directory: Path, home: str, query: str) -> list[tuple[object, ...]]:
     table = ds.dataset(directory / home / "results" / query / "v1", format="parquet").to_table()
-    return sorted(tuple(row.values()) for row in table.to_pylist())
+    return sorted((tuple(row.values()) for row in table.to_pylist()), key=repr)
 
 
 @pytest.fixture(scope="module")
