@@ -21,7 +21,6 @@ from weft.engine.relations.whole import needed_from
 from weft.engine.windows import Reach
 from weft.log.bundle import Bundle
 from weft.plan.nodes import Program, Stream, Table
-from weft.plan.nodes import Related as Asked
 from weft.share.intakes import leaves
 from weft.share.nodes import SharedPlan, StreamPlan, Woven
 from weft.share.relations.bucketing import Spread, asked_of, bucketing, parted
@@ -203,8 +202,7 @@ def needs_spark(each: Woven, declared: Mapping[str, Stream]) -> bool:
 
 
 def _parted(each: Woven, spread: Spread) -> Woven:
-    relation = parted(each.relation, spread)
-    return Woven(replace(each.query, plan=Asked(relation)), relation)
+    return Woven(each.query, parted(each.relation, spread))
 
 
 def _windows(told: Iterable[Related]) -> dict[str, int]:
