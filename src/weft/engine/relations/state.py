@@ -287,6 +287,7 @@ class Relations:
         other._declared, other._drained, other.arrivals = self._declared, self._drained, self.arrivals
         other._tells_after, other._basis = self._tells_after, self._basis
         other._adopt()
+        other._deriving = self._deriving  # the chains are filled for all their joins
         other._graph.relink(self._graph, self._basis)
         return other
 
