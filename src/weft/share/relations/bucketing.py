@@ -22,6 +22,8 @@ from weft.share.relations.lowering import lowered
 from weft.share.relations.weave import Key, Weave, weave
 from weft.times import BEGINNING, Instant
 
+_NONE: Mapping[str, str] = {}
+
 
 @dataclass(frozen=True, slots=True)
 class Spread:
@@ -47,23 +49,28 @@ class Bucketing:
         return frozenset(name for spread in self.spreads for name in spread.queries)
 
 
-def bucketing(asked: Mapping[str, Key]) -> Bucketing:
-    """How queries, each of which sees rows after some time alone, can be carried out in buckets."""
+def bucketing(asked: Mapping[str, Key], stay: Mapping[str, str] = _NONE) -> Bucketing:
+    """How queries, each of which sees rows after some time alone, can be carried out in buckets.
+
+    `stay`: queries that cannot, whatever their keys, and why.
+    """
     woven = weave(asked)
     drafts: list[_Draft] = []
-    stay: dict[str, str] = {}
+    staying: dict[str, str] = {}
     for names in components(woven):
-        found, missing = _ways(woven, names)
+        found, missing = _ways(woven, names, stay)
         ways = _all_of(list(found.values())) if not missing else ()
         if ways:
             drafts.append(_Draft(names, ways))
         else:
-            stay |= dict.fromkeys(names, _together(names, missing)) | missing
+            staying |= dict.fromkeys(names, _together(names, missing)) | missing
     spreads = tuple(draft.spread() for draft in _joined(drafts))
-    return Bucketing(spreads, tuple((name, stay[name]) for name in asked if name in stay))
+    return Bucketing(spreads, tuple((name, staying[name]) for name in asked if name in staying))
 
 
-def _ways(woven: Weave, names: Iterable[str]) -> tuple[dict[str, Partings], dict[str, str]]:
+def _ways(
+    woven: Weave, names: Sequence[str], stay: Mapping[str, str]
+) -> tuple[dict[str, Partings], dict[str, str]]:
     """How the rows of each query can be parted, and why those of others cannot."""
     found: dict[str, Partings] = {}
     missing: dict[str, str] = {}
@@ -72,7 +79,7 @@ def _ways(woven: Weave, names: Iterable[str]) -> tuple[dict[str, Partings], dict
             found[name] = partings(woven.tops[name].relation)
         except NoKey as error:
             missing[name] = str(error)
-    return found, missing
+    return found, {name: stay[name] for name in names if name in stay} | missing
 
 
 def _together(names: Iterable[str], missing: Mapping[str, str]) -> str:
@@ -82,9 +89,9 @@ def _together(names: Iterable[str], missing: Mapping[str, str]) -> str:
     return f"{', '.join(names)} share what they hold, and go by different columns"
 
 
-def bucketing_of(plan: SharedPlan, bounds: Mapping[str, Instant] | None = None) -> Bucketing:
-    """The same of a plan, whose queries see rows after these times."""
-    return bucketing(asked_of(plan.related, bounds or {}))
+def bucketing_of(plan: SharedPlan, stay: Mapping[str, str] = _NONE) -> Bucketing:
+    """The same of a plan, all of whose queries see all rows."""
+    return bucketing(asked_of(plan.related, {}), stay)
 
 
 def asked_of(related: Iterable[Woven], bounds: Mapping[str, Instant]) -> dict[str, Key]:
