@@ -11,8 +11,9 @@ What queries share is shared in the buckets as well: either all of a component a
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 
 from weft.plan.relations import Entries, Relation, Rows
 from weft.plan.relationtree import columns, rewrite_up, walk
@@ -122,16 +123,12 @@ def key_columns(relation: Relation) -> tuple[int, ...]:
 def components(woven: Weave) -> list[tuple[str, ...]]:
     """Queries that have what holds rows in common, directly or by way of others; a leaf holds nothing."""
     shared = [node.queries for node in woven.nodes.values() if not isinstance(node.relation, Rows | Entries)]
-    shared += [names for links in woven.chains.values() for names in [tuple(_whose(links.values()))]]
+    shared += [tuple(chain.from_iterable(links.values())) for links in woven.chains.values()]
     sets = {name: frozenset((name,)) for name in woven.tops}
     for names in shared:
         together = frozenset().union(*(sets[name] for name in names))
         sets |= dict.fromkeys(together, together)
     return list(dict.fromkeys(tuple(name for name in woven.tops if name in found) for found in sets.values()))
-
-
-def _whose(queries: Iterable[tuple[str, ...]]) -> Iterator[str]:
-    yield from dict.fromkeys(name for names in queries for name in names)
 
 
 @dataclass(frozen=True, slots=True)
