@@ -104,8 +104,9 @@ class Spreads:
 
     def catch_up(self, now: Moment) -> None:
         """A step that was done before the restart: buckets will do it again, silently."""
-        self._steps.append(now)
-        self._before = now
+        if self._place is not None:
+            self._steps.append(now)
+            self._before = now
 
     def load(self) -> None:
         """Have every bucket get its relations, so that what is damaged shows before anything is changed."""
