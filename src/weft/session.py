@@ -186,7 +186,17 @@ class Session:
         decided = None if self._running is None else self._running.decided
         turns = {} if self._running is None else self._running.turns
         told = measured if analyze else None
-        return explain_program(self.program, name, format, basis, told, hidden, decided, turns)
+        return explain_program(
+            self.program, name, format, basis, told, hidden, decided, turns, self._only_spark
+        )
+
+    def _only_spark(self, plan: SharedPlan) -> Mapping[str, str]:
+        """The relations that executors could not carry out, and why."""
+        if not plan.related:
+            return {}
+        from weft.engine.relations.spreads import only_spark  # noqa: PLC0415  the kernels
+
+        return only_spark(plan.related, {stream.name: stream for stream in self.program.streams})
 
     def _measured(self, wanted: bool) -> Measured | None:
         """What the run has counted and used; that of another process only if it is `wanted`."""

@@ -135,8 +135,13 @@ class Runtime:
             for name in {stream.name for stream in program.streams} - set(self.logs):
                 self.logs[name] = IngestLog(self.home, name)
                 self.latest[name] = max(_latest(self.logs[name].records()), self.folded.get(name, BEGINNING))
-            self.tables.declare(program.tables)
+            self.declare(program)
             put_in_force(self, program)
+
+    def declare(self, program: Program) -> None:
+        """The tables of a program that is to be in force; refused if one was made otherwise before."""
+        self.relations.flows.check(program.tables)
+        self.tables.declare(program.tables)
 
     def quarantine(self, failed: Mapping[str, str]) -> None:
         """Take queries out of force, each with the reason; the others go on."""

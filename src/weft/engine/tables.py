@@ -36,11 +36,11 @@ class TableVersions:
 
         Those that are made of changes have no versions.
         """
-        self.declared = {table.name: table for table in tables if table.flow is None}
-        for table in self.declared.values():
-            log = self.logs.get(table.name) or TableLog(self._home, table.name)
-            _check_columns(table, log.last)
-            self.logs[table.name] = log
+        declared = {table.name: table for table in tables if table.flow is None}
+        logs = {name: self.logs.get(name) or TableLog(self._home, name) for name in declared}
+        for name, table in declared.items():
+            _check_columns(table, logs[name].last)
+        self.declared, self.logs = declared, self.logs | logs
 
     def latest(self) -> dict[str, int]:
         """The newest version of every table that has one."""

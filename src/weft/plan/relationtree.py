@@ -193,10 +193,11 @@ def reach_back(relation: Relation) -> Duration | None:
     match relation:
         case Rows(range=range_) | Lasting(range=range_):
             return None if range_ is None else longest + range_
-        case AsOf(slide=slide):  # what is new of a window, the one before says
-            return longest + slide
-        case Emitted(source=source):
+        case Emitted(source=source, emission=Emission.RSTREAM):
             return longest + _outlives(source)
+        case Emitted(source=source):  # what is new of a window, the one before says
+            slides = (node.slide for node in walk(source) if isinstance(node, AsOf))
+            return longest + _outlives(source) + max(slides, default=0)
         case _:
             return longest
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import html
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Self
 
 from weft.errors import QueryError, nearest
@@ -27,6 +27,8 @@ from weft.share.relations.program import without_relations
 from weft.share.relations.show import show_relation_of, show_relations
 from weft.share.relations.showchains import Told
 from weft.share.show import show_shared, show_tap
+
+Stay = Callable[[SharedPlan], Mapping[str, str]]
 
 
 class Explanation(str):
@@ -57,16 +59,19 @@ def explain_program(
     hidden: Hidden | None = None,
     decided: Decided | None = None,
     turns: Turns = NO_TURNS,
+    stay: Stay = lambda plan: {},
 ) -> Explanation:
     """EXPLAIN name, or EXPLAIN ALL when `name` is None; `format` is text or json.
 
     `basis`: what the streams bring and the machine takes, where that is known. `measured`: what a run has
     used, to be shown beside what is predicted of it. `hidden`: by which keys its queries pick groups;
     `turns`: of some since when; `decided`: what else it has decided, which is else done by `basis`.
+    `stay`: which of its relations executors could not carry out, and why.
     """
     basis = basis or Basis()
-    told = Told(decided or Decided(basis), basis)
-    plan = build(program, hidden, decided=told.decided, turns=turns)
+    decided = decided or Decided(basis)
+    plan = build(program, hidden, decided=decided, turns=turns)
+    told = Told(decided, basis, stay(plan))
     query = None if name is None else _find(program, name)
     found = None if measured is None else compared(plan, basis, measured)
     if format == "json":

@@ -110,7 +110,7 @@ class Running:
     def change(self, program: Program) -> None:
         """Put another program in force at the next batch."""
         check_sinks(self.home, self.runtime.catalog, program, self.runtime.texts)
-        self.runtime.tables.declare(program.tables)
+        self.runtime.declare(program)
         self.refreshing.begin(program)  # before a row can look one of them up
         self.runtime.change(program)
         self.program = program

@@ -231,6 +231,19 @@ def test_a_table_with_other_columns_is_refused(tmp_path: Path) -> None:
     with pytest.raises(RunError, match="its columns were k string, w bigint") as raised:
         desk.again(program(other, q=SEES))
     assert raised.value.code == "table-changed"
+
+
+def test_a_change_that_is_refused_leaves_tables_as_they_were(tmp_path: Path) -> None:
+    desk = Desk(tmp_path, program(q=SEES))
+    desk.refresh(("a", 1))
+    other = replace(NAMES, columns=(Column("k", "string"), Column("w", "int")))
+    with pytest.raises(RunError, match="its columns were k string, w bigint"):
+        desk.runtime.change(program(other, q=SEES))
+    desk.refresh(("a", 2))
+    desk.ingest(("a", 0, 10))
+    desk.runtime.step()
+    assert desk.runtime.tables.declared == {NAMES.name: NAMES}
+    assert seen(desk) == [(10, 2)]
     desk.home.close()
 
 

@@ -21,7 +21,7 @@ from weft.engine.errands import Cache
 from weft.engine.intake import is_apart, part_name, rows_together
 from weft.engine.relations.evaluate import without_spark
 from weft.engine.relations.parting import part, places
-from weft.engine.relations.state import SAVED, Relations
+from weft.engine.relations.state import ARRIVALS, SAVED, Relations
 from weft.engine.windows import Reach, Times
 from weft.kernels.arrow import whole
 from weft.kernels.relations.tables import NEVER, take
@@ -237,7 +237,14 @@ class _Saved:
 
 
 def saved_table(snapshot: Snapshot, name: str) -> pa.Table | None:
-    """A table that relations have saved, those of all buckets together; None: there is none."""
+    """A table that relations have saved; None: there is none.
+
+    What lay in the driver as well as in buckets is whole there; else the parts of all buckets are put
+    together, as are the batches that either had taken in.
+    """
+    in_driver = name in snapshot.data.tables and name != SAVED + ARRIVALS
+    if in_driver and (found := snapshot.table(name)).num_rows:
+        return found
     parts = [each for each in snapshot.data.tables if each == name or each.startswith(f"{name}{_BUCKET}")]
     tables = [table for table in map(snapshot.table, sorted(parts)) if table.num_rows]
     if not tables:

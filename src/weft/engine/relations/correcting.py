@@ -19,6 +19,7 @@ from weft.kernels.relations.changes import consolidate, ordered
 from weft.kernels.relations.tables import Changes, columns_of
 from weft.plan.relations import Emitted
 from weft.plan.relationtree import columns, reach_back, told_columns
+from weft.share.relations.weave import Key
 from weft.times import BEGINNING, Instant
 
 _TIME, _WEIGHT = "_weft_time", "_weft_weight"  # columns of what is saved, behind those of the rows
@@ -27,8 +28,9 @@ _TIME, _WEIGHT = "_weft_time", "_weft_weight"  # columns of what is saved, behin
 class Correcting:
     """What was told early of a query, and is not final yet."""
 
-    def __init__(self, relation: Emitted) -> None:
-        self.rows_of = relation.source
+    def __init__(self, relation: Emitted, asked: Key) -> None:
+        """`asked`: the query as it is written, and after which time it began; another is told apart by it."""
+        self.rows_of, self.asked = relation.source, asked
         self._schema = schema_of(columns(relation))
         self._rows = schema_of(told_columns(relation))
         self._usual = reach_back(relation)

@@ -48,7 +48,8 @@ class Evaluator:
             _null if _is_null(item.expr.tree) else compile(item.expr.tree, types) for item in named
         ]
         if finisher is without_spark and None in self._compiled:
-            raise OnlySpark(", ".join(item.expr.sql for item in self.named))
+            unknown = [item for item, how in zip(named, self._compiled, strict=True) if how is None]
+            raise OnlySpark(", ".join(item.expr.sql for item in unknown))
 
     def __reduce__(self) -> tuple[Callable[..., Evaluator], tuple[object, ...]]:
         """As what it was made from: whoever has it in another process compiles it once."""

@@ -95,18 +95,6 @@ class Flow:
         if len(self._past) and self._past.ends.min() <= before:
             self._past = self._past.filter(self._past.ends > before)
 
-    def check(self, described: str, table: Table) -> None:
-        """Refuse to go on with what was made otherwise."""
-        mine = _described(self.table)
-        if described != mine or _described(table) != mine:
-            was = described if described != mine else mine
-            raise RunError(
-                "table-changed",
-                f"table `{table.name}` is not the one this home was started with: it was {was}",
-                at=table.statement.place,
-                help="declare the changed table under another name, or use another --home",
-            )
-
     def waits(self, upto: Instant) -> bool:
         """Are there changes that would be in force if the stream were complete before this time?"""
         return upto > self.complete and any((part.begins < upto).any() for part in self._pending)
@@ -154,6 +142,12 @@ class Flows:
         self._saved_as = saved_as
         self._flows: dict[str, Flow] = {}
 
+    def check(self, tables: Iterable[Table]) -> None:
+        """Refuse tables that were made otherwise, before anything goes on with them."""
+        for table in tables:
+            if table.flow is not None and table.name in self._flows:
+                _check_same(_described(self._flows[table.name].table), table)
+
     def declare(self, tables: Iterable[Table], streams: Mapping[str, Stream]) -> list[Flow]:
         """Tables of the program now, and those of them that are new; those that stay go on as they are."""
         before, self._flows, new = self._flows, {}, []
@@ -163,7 +157,6 @@ class Flows:
                 if flow is None:
                     flow = Flow(table, streams[table.flow.stream])
                     new.append(flow)
-                flow.check(_described(table), table)
                 self._flows[table.name] = flow
         return new
 
@@ -199,8 +192,18 @@ class Flows:
             table = saved(f"{self._saved_as} {known['name']}")
             if known["name"] in self._flows and table is not None:
                 flow = self._flows[known["name"]]
-                flow.check(known["made_of"], flow.table)
+                _check_same(known["made_of"], flow.table)
                 flow.restore(table, known["complete"], known["settled"])
+
+
+def _check_same(was: str, table: Table) -> None:
+    if was != _described(table):
+        raise RunError(
+            "table-changed",
+            f"table `{table.name}` is not the one this home was started with: it was {was}",
+            at=table.statement.place,
+            help="declare the changed table under another name, or use another --home",
+        )
 
 
 def _described(table: Table) -> str:

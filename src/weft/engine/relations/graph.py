@@ -284,7 +284,7 @@ class Graph:
     def save(self) -> dict[str, pa.Table]:
         """What cannot be made again of the rows in the log, by the names of its nodes."""
         return {
-            _name(key): node.operator.save()
+            name_of(key): node.operator.save()
             for key, node in self._nodes.items()
             if isinstance(node.operator, Deduplicating | Awaiting)
         }
@@ -292,13 +292,13 @@ class Graph:
     def saved_of(self) -> dict[str, Relation]:
         """The relations of which something is saved, by the names of their nodes."""
         kept = (key for key, node in self._nodes.items() if isinstance(node.operator, Deduplicating))
-        return {_name(key): key[0] for key in kept}
+        return {name_of(key): key[0] for key in kept}
 
     def restore(self, saved: Callable[[str], pa.Table | None]) -> None:
         """Go on from what was saved, once the rows of then are back."""
         for key, node in self._nodes.items():
             if isinstance(node.operator, Deduplicating | Awaiting):
-                table = saved(_name(key))
+                table = saved(name_of(key))
                 if table is not None:
                     node.operator.restore(table)
 
@@ -334,7 +334,7 @@ def _upto(node: Node, complete: Mapping[str, Instant]) -> Instant:
     return min(complete.get(stream, BEGINNING) for stream in node.streams)
 
 
-def _name(key: Key) -> str:
+def name_of(key: Key) -> str:
     """The same for equal nodes, in every process."""
     return hashlib.sha256(repr(key).encode()).hexdigest()[:16]
 

@@ -21,7 +21,7 @@ from weft.engine.relations.whole import needed_from
 from weft.engine.windows import Reach
 from weft.log.bundle import Bundle
 from weft.plan.nodes import Program, Stream, Table
-from weft.plan.nodes import Related as Asked
+from weft.plan.relationtree import tables
 from weft.share.intakes import leaves
 from weft.share.nodes import SharedPlan, StreamPlan, Woven
 from weft.share.relations.bucketing import Spread, asked_of, bucketing, parted
@@ -104,8 +104,9 @@ class Spreads:
 
     def catch_up(self, now: Moment) -> None:
         """A step that was done before the restart: buckets will do it again, silently."""
-        self._steps.append(now)
-        self._before = now
+        if self._place is not None:
+            self._steps.append(now)
+            self._before = now
 
     def load(self) -> None:
         """Have every bucket get its relations, so that what is damaged shows before anything is changed."""
@@ -174,12 +175,10 @@ def settled(
     found = {name: known[name] for name, key in asked.items() if name in known and known[name][0] == key}
     there = {name: asked[name] for name, (_, spread) in found.items() if spread is not None}
     new = {name: key for name, key in asked.items() if name not in found}
-    spreads = _by_query(bucketing(there | new).spreads)
+    stay = only_spark((each for each in related if each.query.name in new), declared)
+    spreads = _by_query(bucketing(there | new, stay).spreads)
     if any(name not in spreads or spreads[name].by != spread.by for name, spread in _spread(found)):
-        spreads = _by_query(bucketing(new).spreads)  # those that run keep theirs
-    for each in related:
-        if each.query.name in new and each.query.name in spreads and needs_spark(each, declared):
-            del spreads[each.query.name]
+        spreads = _by_query(bucketing(new, stay).spreads)  # those that run keep theirs
     return {name: found.get(name, (key, spreads.get(name))) for name, key in asked.items()}
 
 
@@ -193,18 +192,23 @@ def _by_query(spreads: Iterable[Spread]) -> dict[str, Spread]:
     return {name: spread for spread in spreads for name in spread.queries}
 
 
-def needs_spark(each: Woven, declared: Mapping[str, Stream]) -> bool:
-    """Is there an expression in it that the kernels do not know? Executors cannot ask Spark."""
-    try:
-        Graph(without_spark, Tables()).adopt([each], declared, {}, {})
-    except OnlySpark:
-        return True
-    return False
+def only_spark(related: Iterable[Woven], declared: Mapping[str, Stream]) -> dict[str, str]:
+    """Queries with an expression that the kernels do not know, and which: executors cannot ask Spark.
+
+    Those that read tables have no key, whatever their expressions are.
+    """
+    found = {}
+    for each in related:
+        if not tables(each.relation):
+            try:
+                Graph(without_spark, Tables()).adopt([each], declared, {}, {})
+            except OnlySpark as error:
+                found[each.query.name] = f"only Spark can evaluate {error}"
+    return found
 
 
 def _parted(each: Woven, spread: Spread) -> Woven:
-    relation = parted(each.relation, spread)
-    return Woven(replace(each.query, plan=Asked(relation)), relation)
+    return Woven(each.query, parted(each.relation, spread))
 
 
 def _windows(told: Iterable[Related]) -> dict[str, int]:

@@ -17,12 +17,12 @@ from weft.engine.relations.deriving import Deriving
 from weft.engine.relations.editions import Tables, Version
 from weft.engine.relations.evaluate import Finisher
 from weft.engine.relations.flows import Flows
-from weft.engine.relations.graph import Graph
+from weft.engine.relations.graph import Graph, name_of
 from weft.engine.relations.parting import RowsBy, all_rows
 from weft.engine.relations.whole import Vouching, looks_back_to, needed_from, types_of
 from weft.engine.windows import Reach
 from weft.lang.bodies import Emission
-from weft.plan.nodes import Program, Stream, Table
+from weft.plan.nodes import Program, Related, Stream, Table
 from weft.plan.relations import Emitted, Relation
 from weft.plan.relationtree import last_end, streams, tables
 from weft.share.intakes import leaves
@@ -102,12 +102,15 @@ class Relations:
         self._graph.adopt(self._related, self._declared, bounds, self._tells_after, self._basis)
         early = [each for each in self._related if _tells_early(each)]
         self._early.adopt(early, self._declared, bounds, {}, self._basis)
-        known = self._correcting
-        self._correcting = {
-            each.query.name: known.get(each.query.name) or Correcting(each.relation)
-            for each in early
-            if isinstance(each.relation, Emitted)
-        }
+        self._correcting = {each.query.name: self._corrected(each) for each in early}
+
+    def _corrected(self, each: Woven) -> Correcting:
+        """What a query told early: nothing, if it is another than the one that had its name."""
+        assert isinstance(each.relation, Emitted)
+        assert isinstance(each.query.plan, Related)
+        asked = each.query.plan.relation, self._bounds.get(each.query.name, BEGINNING)
+        known = self._correcting.get(each.query.name)
+        return known if known is not None and known.asked == asked else Correcting(each.relation, asked)
 
     def _all_bounds(self) -> dict[str, Instant]:
         """With a drain all was told that its rows would ever give: what comes later begins anew."""
@@ -228,14 +231,14 @@ class Relations:
     def save(self) -> dict[str, pa.Table]:
         """What is not in the log, as tables of a snapshot."""
         saved = self._graph.save()
-        saved |= {_CORRECTED + name: each.save() for name, each in self._correcting.items()}
+        saved |= {_saved_as(name, each): each.save() for name, each in self._correcting.items()}
         saved |= self._flows.save() | self._early_flows.save()
         saved[ARRIVALS] = self.arrivals.save()
         return {SAVED + name: table for name, table in saved.items()}
 
     def saved_of(self) -> dict[str, Relation]:
         """Of which relation each of the tables that are saved holds rows, by its name without `SAVED`."""
-        corrected = {_CORRECTED + name: each.rows_of for name, each in self._correcting.items()}
+        corrected = {_saved_as(name, each): each.rows_of for name, each in self._correcting.items()}
         return self._graph.saved_of() | corrected
 
     def restore(self, saved: Callable[[str], pa.Table | None], reach: Mapping[str, Reach]) -> None:
@@ -249,7 +252,7 @@ class Relations:
             flows.restore(lambda name: saved(SAVED + name))
         self._graph.restore(lambda name: saved(SAVED + name))
         for name, each in self._correcting.items():
-            if (table := saved(SAVED + _CORRECTED + name)) is not None:
+            if (table := saved(SAVED + _saved_as(name, each))) is not None:
                 each.restore(table)
 
     def refill(self, stream: str, batch: int, rows: pa.Table | RowsBy) -> None:
@@ -284,6 +287,7 @@ class Relations:
         other._declared, other._drained, other.arrivals = self._declared, self._drained, self.arrivals
         other._tells_after, other._basis = self._tells_after, self._basis
         other._adopt()
+        other._deriving = self._deriving  # the chains are filled for all their joins
         other._graph.relink(self._graph, self._basis)
         return other
 
@@ -322,6 +326,11 @@ def _times(
     """Before when streams are complete, and before when they have been heard of."""
     complete = {name: at.watermark for name, at in reach.items()}
     return complete, {name: max(at, latest.get(name, BEGINNING - 1) + 1) for name, at in complete.items()}
+
+
+def _saved_as(query: str, told: Correcting) -> str:
+    """Versions of a query are named apart: what one told is not for another to take back."""
+    return f"{_CORRECTED}{query} {name_of(told.asked)}"
 
 
 def _tells_early(woven: Woven) -> bool:

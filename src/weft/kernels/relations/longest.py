@@ -21,6 +21,7 @@ from typing import Self
 import numpy as np
 import pyarrow as pa
 
+from weft.errors import Bug
 from weft.kernels.arrow import array_of, numbers
 from weft.kernels.combine import Ints
 from weft.kernels.groups import GroupIndex
@@ -79,6 +80,10 @@ class Longest:
         *values, told, goes_on = columns_of(state)
         made = cls(len(values))
         made._index.add(values, len(state))
+        if len(made._index) != len(state):
+            raise Bug(
+                "snapshot-state", f"{len(state)} values were saved, {len(made._index)} of them different"
+            )
         made._ends = np.stack((numbers(told, np.int64, _NONE), numbers(goes_on, np.int64, _NONE)))
         return made
 

@@ -11,8 +11,9 @@ What queries share is shared in the buckets as well: either all of a component a
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 
 from weft.plan.relations import Entries, Relation, Rows
 from weft.plan.relationtree import columns, rewrite_up, walk
@@ -21,6 +22,8 @@ from weft.share.relations.keys import NoKey, Parting, Partings, partings
 from weft.share.relations.lowering import lowered
 from weft.share.relations.weave import Key, Weave, weave
 from weft.times import BEGINNING, Instant
+
+_NONE: Mapping[str, str] = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,23 +50,28 @@ class Bucketing:
         return frozenset(name for spread in self.spreads for name in spread.queries)
 
 
-def bucketing(asked: Mapping[str, Key]) -> Bucketing:
-    """How queries, each of which sees rows after some time alone, can be carried out in buckets."""
+def bucketing(asked: Mapping[str, Key], stay: Mapping[str, str] = _NONE) -> Bucketing:
+    """How queries, each of which sees rows after some time alone, can be carried out in buckets.
+
+    `stay`: queries that cannot, whatever their keys, and why.
+    """
     woven = weave(asked)
     drafts: list[_Draft] = []
-    stay: dict[str, str] = {}
+    staying: dict[str, str] = {}
     for names in components(woven):
-        found, missing = _ways(woven, names)
+        found, missing = _ways(woven, names, stay)
         ways = _all_of(list(found.values())) if not missing else ()
         if ways:
             drafts.append(_Draft(names, ways))
         else:
-            stay |= dict.fromkeys(names, _together(names, missing)) | missing
+            staying |= dict.fromkeys(names, _together(names, missing)) | missing
     spreads = tuple(draft.spread() for draft in _joined(drafts))
-    return Bucketing(spreads, tuple((name, stay[name]) for name in asked if name in stay))
+    return Bucketing(spreads, tuple((name, staying[name]) for name in asked if name in staying))
 
 
-def _ways(woven: Weave, names: Iterable[str]) -> tuple[dict[str, Partings], dict[str, str]]:
+def _ways(
+    woven: Weave, names: Sequence[str], stay: Mapping[str, str]
+) -> tuple[dict[str, Partings], dict[str, str]]:
     """How the rows of each query can be parted, and why those of others cannot."""
     found: dict[str, Partings] = {}
     missing: dict[str, str] = {}
@@ -72,7 +80,7 @@ def _ways(woven: Weave, names: Iterable[str]) -> tuple[dict[str, Partings], dict
             found[name] = partings(woven.tops[name].relation)
         except NoKey as error:
             missing[name] = str(error)
-    return found, missing
+    return found, {name: stay[name] for name in names if name in stay} | missing
 
 
 def _together(names: Iterable[str], missing: Mapping[str, str]) -> str:
@@ -82,9 +90,9 @@ def _together(names: Iterable[str], missing: Mapping[str, str]) -> str:
     return f"{', '.join(names)} share what they hold, and go by different columns"
 
 
-def bucketing_of(plan: SharedPlan, bounds: Mapping[str, Instant] | None = None) -> Bucketing:
-    """The same of a plan, whose queries see rows after these times."""
-    return bucketing(asked_of(plan.related, bounds or {}))
+def bucketing_of(plan: SharedPlan, stay: Mapping[str, str] = _NONE) -> Bucketing:
+    """The same of a plan, all of whose queries see all rows."""
+    return bucketing(asked_of(plan.related, {}), stay)
 
 
 def asked_of(related: Iterable[Woven], bounds: Mapping[str, Instant]) -> dict[str, Key]:
@@ -115,16 +123,12 @@ def key_columns(relation: Relation) -> tuple[int, ...]:
 def components(woven: Weave) -> list[tuple[str, ...]]:
     """Queries that have what holds rows in common, directly or by way of others; a leaf holds nothing."""
     shared = [node.queries for node in woven.nodes.values() if not isinstance(node.relation, Rows | Entries)]
-    shared += [names for links in woven.chains.values() for names in [tuple(_whose(links.values()))]]
+    shared += [tuple(chain.from_iterable(links.values())) for links in woven.chains.values()]
     sets = {name: frozenset((name,)) for name in woven.tops}
     for names in shared:
         together = frozenset().union(*(sets[name] for name in names))
         sets |= dict.fromkeys(together, together)
     return list(dict.fromkeys(tuple(name for name in woven.tops if name in found) for found in sets.values()))
-
-
-def _whose(queries: Iterable[tuple[str, ...]]) -> Iterator[str]:
-    yield from dict.fromkeys(name for names in queries for name in names)
 
 
 @dataclass(frozen=True, slots=True)

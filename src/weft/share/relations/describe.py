@@ -42,12 +42,12 @@ def describe_relations(plan: SharedPlan, told: Told) -> dict[str, Any]:
             for name, top in found.tops.items()
         ],
         "absence": [_placing(each.query.name, each.placing) for each in plan.related if each.placing],
-        "on_executors": _buckets(plan),
+        "on_executors": _buckets(plan, told.stay),
     }
 
 
-def _buckets(plan: SharedPlan) -> dict[str, Any]:
-    found = bucketing_of(plan)
+def _buckets(plan: SharedPlan, stay: Mapping[str, str]) -> dict[str, Any]:
+    found = bucketing_of(plan, stay)
     spreads = [
         {"queries": list(spread.queries), "by": {stream: list(keys) for stream, keys in spread.by}}
         for spread in found.spreads

@@ -41,7 +41,7 @@ def show_relations(plan: SharedPlan, told: Told) -> str:
         lines += ["", "  absence stands where that costs least", *table(placed, indent=4)]
     lines += ["", "  queries    are told what their node makes"]
     answers = [(name, shown.names[top.key], when(top.relation)) for name, top in found.tops.items()]
-    lines += [*table(answers, indent=4), "", "  with --placement executors", *show_buckets(plan)]
+    lines += [*table(answers, indent=4), "", "  with --placement executors", *show_buckets(plan, told.stay)]
     lines += ["", *_total(found, told)]
     return "\n".join(lines)
 
@@ -64,7 +64,7 @@ def show_relation_of(plan: SharedPlan, name: str, told: Told) -> str:
     for at, (chain, links) in enumerate(found.chains_as_written.items()):
         if any(name in some for some in links.values()):
             lines += show_chain(f"c{at}", chain, links, taps, told, name)
-    lines += [f"  with --placement executors: {show_bucket(plan, name)}"]
+    lines += [f"  with --placement executors: {show_bucket(plan, name, told.stay)}"]
     if (work := added(work_of(node, told.basis.loads) for node in mine)).held:
         lines += [f"  its nodes {show_work(work, told.basis)}"]
     return "\n".join(lines)

@@ -2,30 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from weft.share.nodes import SharedPlan
 from weft.share.relations.bucketing import Spread, bucketing_of
 from weft.share.table import table
 
 
-def show_bucket(plan: SharedPlan, name: str) -> str:
-    """Where one query would lie."""
-    found = bucketing_of(plan)
+def show_bucket(plan: SharedPlan, name: str, stay: Mapping[str, str]) -> str:
+    """Where one query would lie; `stay`: some cannot leave the driver, and why."""
+    found = bucketing_of(plan, stay)
     own = (f"in buckets by {_keys(spread)}" for spread in found.spreads if name in spread.queries)
     return next(own, None) or f"in the driver, for {dict(found.stay)[name]}"
 
 
-def show_buckets(plan: SharedPlan) -> list[str]:
+def show_buckets(plan: SharedPlan, stay: Mapping[str, str]) -> list[str]:
     """Which queries lie in buckets, by what, and why others cannot."""
-    found = bucketing_of(plan)
+    found = bucketing_of(plan, stay)
     rows = [(f"buckets by {_keys(spread)}", shortened(spread.queries)) for spread in found.spreads]
-    stay: dict[str, list[str]] = {}
+    staying: dict[str, list[str]] = {}
     for name, why in found.stay:
-        stay.setdefault(why, []).append(name)
+        staying.setdefault(why, []).append(name)
     return [
         *table(rows, indent=4),
-        *(f"    driver for {shortened(names)}: {why}" for why, names in stay.items()),
+        *(f"    driver for {shortened(names)}: {why}" for why, names in staying.items()),
     ]
 
 

@@ -23,10 +23,14 @@ Links = Mapping[Link, tuple[str, ...]]
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """What is told of chains: what they were decided by, and what is known now."""
+    """What is told of relations: what they were decided by, and what is known now.
+
+    `stay`: queries that executors could not carry out, and why.
+    """
 
     decided: Decided
     basis: Basis
+    stay: Mapping[str, str]
 
     def ours(self, chain: Chain, links: Links) -> Chained:
         """The chain as it runs, or would if it were started now."""

@@ -51,5 +51,10 @@ def test_a_query_that_is_another_is_settled_anew() -> None:
     assert by(settle(KEYS.replace("k, v", "v"), known)) == {"keys": {"a": ("v",)}}
 
 
-def test_what_only_spark_can_evaluate_stays_in_the_driver() -> None:
-    assert by(settle(BOTH + DISTANT)) == {"both_sides": BY_K, "distant": None}
+def test_what_only_spark_can_evaluate_stays_in_the_driver_with_all_that_share_with_it() -> None:
+    assert by(settle(BOTH + DISTANT)) == {"both_sides": None, "distant": None}
+    assert by(settle(KEYS + DISTANT)) == {"keys": {"a": ("k", "v")}, "distant": None}
+
+
+def test_it_draws_none_that_runs_into_the_driver() -> None:
+    assert by(settle(BOTH + DISTANT, settle(BOTH))) == {"both_sides": BY_K, "distant": None}

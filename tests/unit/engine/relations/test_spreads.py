@@ -13,7 +13,7 @@ from tests.properties.relationlives import changed, stopped
 from tests.properties.relations import as_case, disagreements, scenario
 from tests.unit.engine.crew import LocalCrew
 from tests.unit.engine.relations.homes import OnHome
-from tests.unit.engine.relations.test_restarts import PROGRAM, early, live, rows, told
+from tests.unit.engine.relations.test_restarts import PROGRAM, STREAMS, early, live, rows, told
 from weft.engine import runtime
 
 
@@ -128,3 +128,32 @@ def test_a_bucket_goes_on_with_what_it_held(tmp_path: Path) -> None:
     live(adapter, PROGRAM, FEEDS, stops=False)
     assert adapter.runtime.spreads.reloads == 3  # at the first step there is nothing yet
     adapter.stop()
+
+
+ONCE = "SELECT DISTINCT k, v FROM a [RANGE 9 SECONDS]"
+KEYS = f"{STREAMS}CREATE QUERY keys AS {ONCE};\n"
+BESIDE = f"{KEYS}CREATE QUERY counted AS SELECT COUNT(*) AS n FROM ({ONCE}) x;\n"
+
+
+@pytest.mark.parametrize("then", [None, LocalCrew(2)], ids=["driver", "buckets"])
+def test_what_lies_in_the_driver_and_in_buckets_is_there_once_after_a_restart(
+    tmp_path: Path, then: LocalCrew | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A query without a key that comes before any row tells of the same DISTINCT as one in buckets."""
+    monkeypatch.setattr(runtime, "SNAPSHOT_EVERY", 1)
+    answers = []
+    for stops in (False, True):
+        adapter = OnHome(tmp_path / f"{stops}", LocalCrew(3))
+        adapter.start(KEYS)
+        adapter.change(BESIDE)
+        adapter.ingest("a", rows(("A", 1, 1), ("B", 2, 2), ("A", 1, 5)))
+        adapter.ingest("a", rows(("Z", 0, 8)))
+        assert adapter.runtime.spreads.queries == {"keys"}
+        if stops:
+            adapter.crew = then
+            adapter.restart(BESIDE)
+        adapter.ingest("a", rows(("A", 1, 12), ("B", 2, 13)))
+        adapter.drain(None)
+        answers.append({name: told(adapter, name) for name in ("keys", "counted")})
+        adapter.stop()
+    assert answers[1] == answers[0]

@@ -122,6 +122,22 @@ def test_a_table_that_is_made_otherwise_is_refused(home: OnHome) -> None:
     assert refused.value.code == "table-changed"
 
 
+def test_a_table_that_is_made_otherwise_while_it_runs_is_refused_before_anything_is_changed(
+    home: OnHome,
+) -> None:
+    home.start(STREAMS + SEEN)
+    home.ingest("b", rows(("A", 1, 1)))
+    epochs, program = len(home.runtime.catalog.epochs), home.runtime.program
+    other = STREAMS.replace("DELETE WHERE v = 0", "DELETE WHERE v = 1")
+    with pytest.raises(RunError, match=r"it was .* KEY .k. DELETE WHERE v = 0 FROM STREAM b") as refused:
+        home.change(other + THERE)
+    assert refused.value.code == "table-changed"
+    assert (len(home.runtime.catalog.epochs), home.runtime.program) == (epochs, program)
+    home.ingest("a", rows(("A", 10, 4)))
+    home.ingest("b", rows(("Z", 9, 8)))
+    assert told(home, "seen") == [(4, "A", 10, 1)]
+
+
 def test_only_what_rows_may_still_see_is_held(home: OnHome) -> None:
     home.start(STREAMS + SEEN)
     home.ingest("a", rows(("A", 1, 1)))

@@ -206,3 +206,21 @@ def test_equal_nodes_are_one_when_the_later_query_is_whole(adapter: OnHome) -> N
     after = adapter.runtime.relations.graph.nodes()
     assert [node.operator for node in after[: len(before)]] == [node.operator for node in before]
     assert len(after) == len(before) + 1  # its columns
+
+
+PICKED = WIDE + " WHERE x.v <> 1"
+SHORTER = WIDE.replace("a [RANGE 10 SECONDS]", "a [RANGE 4 SECONDS]")
+MADE = WIDE.replace("a [RANGE 10 SECONDS]", "(SELECT k, v > 1 AS v FROM a [RANGE 10 SECONDS])")
+
+
+@pytest.mark.parametrize(("first", "v"), [(PICKED, 3), (MADE, True)], ids=["condition", "item"])
+def test_one_whole_query_after_the_other_takes_nothing_from_the_first(
+    adapter: OnHome, first: str, v: int | bool
+) -> None:
+    begin(adapter)
+    assert add(adapter, first)
+    adapter.change(program(wide=WIDE, late=first, later=SHORTER))
+    assert adapter.runtime.running["later"].whole
+    adapter.ingest("b", rows(("A", 6, 13.5)))
+    assert told(adapter, "late", 2) == [(13.5, 22.0, "A", v, 6)]
+    assert told(adapter, "later", 2) == [(13.5, 16.0, "A", 3, 6)]

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from weft.errors import Bug
 from weft.kernels.relations.longest import Longest
 from weft.kernels.relations.tables import NEVER, Lives
 from weft.times import BEGINNING
@@ -90,3 +91,10 @@ def test_values_that_are_gone_are_forgotten() -> None:
         assert len(state.step(lives, since, since + 10_000)) == 10_000
     assert len(state) == 5
     assert state.nbytes < 2_000_000
+
+
+def test_a_state_that_holds_a_value_twice_is_refused() -> None:
+    state = Longest(2)
+    state.step(tabled([("a", 1, 3, 12), ("b", None, 3, 12)]), 0, 10)
+    with pytest.raises(Bug, match="4 values were saved, 2 of them different"):
+        Longest.restored(pa.concat_tables([state.state(), state.state()]))

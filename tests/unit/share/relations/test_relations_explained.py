@@ -127,3 +127,20 @@ def test_rows_without_end_are_not_counted_and_that_is_said() -> None:
     said = "rows that are wanted for ever are not in it"
     assert said in explained(JOIN.format("one", "UNBOUNDED", "s.id = a.id"))
     assert said not in explained(JOIN.format("one", "1 HOUR", "s.id = a.id"))
+
+
+def test_what_only_spark_can_evaluate_is_said_to_stay_in_the_driver_with_what_shares_with_it() -> None:
+    plain = JOIN.format("plain", "1 MINUTE", "s.id = a.id")
+    distant = plain.replace("plain", "distant").replace("s.id FROM", "levenshtein(s.id, a.id) AS n FROM")
+    session = Session()
+    session.sql(STREAMS + plain)
+    assert "with --placement executors: in buckets by id of acks; id of sent" in session.explain("plain")
+    session.sql(distant)
+    because = "only Spark can evaluate LEVENSHTEIN(_s0_id, _s1_id)"
+    assert f"with --placement executors: in the driver, for {because}" in session.explain("distant")
+    assert f"driver for distant: {because}" in session.explain()
+    told = json.loads(session.explain(format="json"))["relations"]["on_executors"]
+    assert told == {
+        "buckets": [],
+        "driver": {"plain": "it shares what it holds with distant", "distant": because},
+    }
