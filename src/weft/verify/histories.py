@@ -6,7 +6,7 @@ be read again has all rows since the beginning, but does not tell which of them 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -21,12 +21,13 @@ from weft.lang.statements import Expr
 from weft.log.home import Home
 from weft.log.ingest import IngestLog
 from weft.log.tables import TableLog
-from weft.plan.nodes import Column, Stream, Table
-from weft.plan.relations import Emitted, Entries, Relation, Rows
-from weft.plan.relationtree import rewrite_up, walk
+from weft.plan.nodes import Column, Query, Stream, Table
+from weft.plan.relations import Emitted, Entries, Made, Relation, Rows
+from weft.plan.relationtree import rewrite_up, told_columns, walk
 from weft.plan.scope import column
 from weft.reference.script import EVER, FROM, TO
-from weft.share.intakes import CONDITION
+from weft.share.intakes import CONDITION, woven
+from weft.share.relations.lowering import same
 from weft.times import BEGINNING
 from weft.verify.runs import Run
 
@@ -59,12 +60,22 @@ class Histories:
 
 
 def of_log(
-    home: Home, relation: Emitted, streams: Iterable[Stream], tables: Iterable[Table], run: Run
+    home: Home, query: Query, streams: Sequence[Stream], tables: Iterable[Table], run: Run
 ) -> Histories:
     """What the log holds: the leaves of the relation read it by the texts of their expressions."""
+    relation = _as_taken_in(query, streams)
     read = {stream.name: _logged(home, stream, relation, run) for stream in streams}
     names = {stream: numbered(relation, stream) for stream in read}
     return _histories(home, _reading_log(relation, names), tuple(read.values()), tables, run)
+
+
+def _as_taken_in(query: Query, streams: Sequence[Stream]) -> Emitted:
+    """What is told of a query, of rows as they were taken in, and no column that is not told."""
+    relation = woven(query, streams)[0].relation
+    assert isinstance(relation, Emitted)
+    if not relation.ends:
+        return relation
+    return replace(relation, source=Made(relation.source, same(told_columns(relation))), ends=())
 
 
 def of_sources(

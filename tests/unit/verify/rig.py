@@ -20,7 +20,6 @@ from weft.plan.nodes import Query, Related
 from weft.plan.relations import Emitted
 from weft.plan.relationtree import columns, streams, tables
 from weft.reference.meaning import DialectName
-from weft.share.build import build
 from weft.share.rowcolumns import key_layout
 from weft.testing.harness import bound
 from weft.times import Duration
@@ -127,12 +126,11 @@ class Rig:
         return verify_relation(DuckEngine(), name, version, known, run, given, retain, tell)
 
     def _from_log(self, name: str, run: Run) -> Histories:
-        program = self.runtime.program
-        relation = next(each.relation for each in build(program).related if each.query.name == name)
-        assert isinstance(relation, Emitted)
+        program, relation = self.runtime.program, self._relation(name)
+        query = next(one for one in program.queries if one.name == name)
         read = [program.stream(each) for each in streams(relation)]
         used = [table for table in program.tables if table.name in tables(relation)]
-        return of_log(Home.look(self.path), relation, read, used, run)
+        return of_log(Home.look(self.path), query, read, used, run)
 
     def _from_source(self, name: str, run: Run) -> Histories:
         program, relation = self.runtime.program, self._relation(name)

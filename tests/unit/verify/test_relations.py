@@ -31,6 +31,7 @@ PAIRS = """SELECT s.id, s.n, a.n AS m
 QUERIES = {
     "pairs": PAIRS.format(""),
     "kept": PAIRS.format(" INTERNAL"),
+    "outlived": PAIRS.format("").replace("3 SECONDS", "3 SECONDS INTERNAL"),
     "slid": PAIRS.format(" SLIDE 2 SECONDS"),
     "begun": "SELECT ISTREAM(s.id, a.n) FROM sent [RANGE 6 SECONDS SLIDE 2 SECONDS] s "
     "JOIN acks [RANGE 3 SECONDS SLIDE 2 SECONDS] a ON s.id = a.id",
