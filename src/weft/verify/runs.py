@@ -6,7 +6,7 @@ would ever give; what comes later begins anew.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
@@ -29,15 +29,19 @@ class Drain:
     """All rows of the batches up to and including `positions` were told of to their ends."""
 
     positions: Positions
+    tables: Positions  # the newest version that was used, by table
+    epoch: int  # of the program that drained
     at: Instant  # the greatest event time of then: rows up to it are not seen any more
+    settled: Instant  # that of all streams, also those that the query does not read
 
 
 @dataclass(frozen=True, slots=True)
 class Run:
     """Where a home stands after its last step."""
 
+    epoch: int  # of the program that made it
     positions: Positions
-    tables: Mapping[str, int]  # the newest version that was used, by table
+    tables: Positions  # the newest version that was used, by table
     watermarks: Mapping[str, Instant]
     horizon: Mapping[str, Instant] | None  # the watermarks of when rows were last let go; None: never
     drains: tuple[Drain, ...]
@@ -71,6 +75,7 @@ def read_run(home: Home, streams: Sequence[str]) -> Run | None:
         known = [{"positions": {}, "reach": {}}, *known]
     last = known[-1]
     return Run(
+        last["epoch"],
         last["positions"],
         last.get("tables", {}),
         _watermarks(last),
@@ -93,7 +98,7 @@ def _watermarks(meta: Meta) -> dict[str, Instant]:
     return {name: watermark for name, (watermark, _) in meta["reach"].items()}
 
 
-def _drained(meta: Meta, streams: Sequence[str]) -> Instant:
+def _drained(meta: Meta, streams: Iterable[str]) -> Instant:
     return max((meta["reach"].get(name, [0, BEGINNING])[1] for name in streams), default=BEGINNING)
 
 
@@ -104,7 +109,13 @@ def _drains(known: Sequence[Meta], streams: Sequence[str]) -> tuple[Drain, ...]:
         return [meta["reach"].get(name, [0, BEGINNING])[1] for name in streams]
 
     return tuple(
-        Drain(now["positions"], _drained(now, streams))
+        Drain(
+            now["positions"],
+            now.get("tables", {}),
+            now["epoch"],
+            _drained(now, streams),
+            _drained(now, now["reach"]),
+        )
         for before, now in pairwise(known)
         if any(one > other for one, other in zip(of(now), of(before), strict=True))
     )

@@ -12,7 +12,7 @@ import pytest
 
 from tests.unit.verify.rig import Rig, mutated
 from weft.engine import runtime
-from weft.testing.values import rows_of
+from weft.testing.values import micros, rows_of
 from weft.times import SECOND
 from weft.verify import pieces
 
@@ -28,6 +28,8 @@ CREATE VIEW answered AS SELECT s.id, s.n FROM sent [RANGE 6 SECONDS] s JOIN acks
 """
 PAIRS = """SELECT s.id, s.n, a.n AS m
   FROM sent [RANGE 6 SECONDS{0}] s JOIN acks [RANGE 3 SECONDS{0}] a ON s.id = a.id"""
+LISTED = """SELECT t.id, t.name, s.n
+  FROM names RETROACTIVE t LEFT JOIN sent [RANGE 6 SECONDS{0}] s ON s.id = t.id"""
 QUERIES = {
     "pairs": PAIRS.format(""),
     "kept": PAIRS.format(" INTERNAL"),
@@ -46,6 +48,9 @@ QUERIES = {
     "JOIN acks [RANGE 6 SECONDS] a ON s.id = a.id GROUP BY s.id",
     "named": "SELECT s.id, t.name FROM sent [RANGE 6 SECONDS] s LEFT JOIN names t ON s.id = t.id",
     "renamed": "SELECT s.id, t.name FROM sent [RANGE 6 SECONDS] s JOIN names RETROACTIVE t ON s.id = t.id",
+    "listed": LISTED.format(""),
+    "listings": LISTED.format(" SLIDE 2 SECONDS"),
+    "relisted": LISTED.format("") + " EMIT CHANGES",
 }
 
 
@@ -113,15 +118,19 @@ def test_a_row_that_is_lost_or_doubled_is_named(rig: Rig, query: str) -> None:
         named = [line for line in found.differences if line.startswith(f"  {sign} ")]
         own = rows_of(answers)[2][-1]
         assert any(str(own).lower().replace("none", "null") in line for line in named), named
-        assert query in ("slid", "begun", "changes") or any(word in line for line in named)
+        assert query in ("slid", "begun", "changes", "listings", "relisted") or any(
+            word in line for line in named
+        )
 
 
 def test_a_drained_run_is_judged_to_its_end(rig: Rig, query: str) -> None:
     feed(rig, batches=4)
+    rig.refresh("names", names((1, "uno"), (3, "tres")))
     rig.runtime.step(why="drain", drain=True)
     assert (found := rig.verify(query)).equal, found.differences
     last = len(rig.answers(query)) - 1
     assert not rig.verify(query, mutated(rig.answers(query), lost=[last])).equal
+    rig.refresh("names", names((1, "un"), (3, "tres"), (4, "quatre")))
     feed(rig, batches=3, first=6)
     assert (found := rig.verify(query)).equal, found.differences
 
@@ -134,6 +143,25 @@ def test_many_pieces_say_what_one_does(rig: Rig, query: str, monkeypatch: pytest
     assert (found.equal, found.differences) == (True, [])
     assert told[3].startswith("3 of ")
     assert not rig.verify(query, mutated(rig.answers(query), lost=[3])).equal
+
+
+@pytest.mark.parametrize("most", [1, 10_000])
+def test_windows_between_rows_that_lie_far_apart_show_tables(
+    tmp_path: Path, most: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pieces, "MOST", most)
+    rig = made(tmp_path, "listings")
+    feed(rig, batches=2)
+    feed(rig, batches=2, first=12)
+    assert (found := rig.verify("listings")).equal, found.differences
+    rig.runtime.step(why="drain", drain=True)
+    feed(rig, batches=2, first=24)
+    feed(rig, batches=2, first=36)
+    assert (found := rig.verify("listings")).equal, found.differences
+    ahead = micros(START) + 90 * SECOND
+    rig.runtime.step(why="idle", watermarks={"sent": ahead, "acks": ahead})
+    assert (found := rig.verify("listings")).equal, found.differences
+    rig.stop()
 
 
 def made(tmp_path: Path, *queries: str) -> Rig:
@@ -181,6 +209,30 @@ def test_a_query_that_was_added_later_sees_what_came_after(tmp_path: Path) -> No
     for query in ("pairs", "missing", "slid"):
         assert rig.verify(query).rows
         assert (found := rig.verify(query)).equal, found.differences
+    rig.stop()
+
+
+@pytest.mark.parametrize("query", ["named", "renamed", "listed", "listings", "relisted"])
+@pytest.mark.parametrize("drained", [False, True])
+def test_a_query_that_was_added_later_sees_what_tables_held(
+    tmp_path: Path, query: str, drained: bool
+) -> None:
+    rig = made(tmp_path, "pairs")
+    feed(rig, batches=3)
+    rig.refresh("names", names((1, "uno"), (3, "tres")))
+    if drained:
+        rig.runtime.step(why="drain", drain=True)
+    rig.change(text("pairs", query))
+    found = rig.verify(query)
+    assert (found.equal, found.rows, found.note) == (True, 0, "nothing is final yet")
+    rig.refresh("names", names((1, "un"), (3, "tres")))
+    feed(rig, batches=5, first=3)
+    assert (found := rig.verify(query)).equal, found.differences
+    assert found.rows > 3
+    rig.runtime.step(why="drain", drain=True)
+    rig.refresh("names", names((1, "ein"), (3, "drei")))
+    feed(rig, batches=3, first=12)
+    assert (found := rig.verify(query)).equal, found.differences
     rig.stop()
 
 
