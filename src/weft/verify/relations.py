@@ -114,7 +114,7 @@ def _differences(
     for number, piece in enumerate(cut):
         tell(f"{number} of {len(cut)} pieces of time compared")
         expected = []
-        for part in parts:
+        for part in _heard(known, parts, piece):
             if part is not shown:
                 _put_tables(engine, known, part)
                 shown = part
@@ -151,6 +151,18 @@ def _expected(engine: Engine, known: Histories, part: Part, piece: tuple[Instant
             first=part.first,
         )
     )
+
+
+def _heard(known: Histories, parts: Sequence[Part], piece: tuple[Instant, Instant]) -> Sequence[Part]:
+    """The parts that have a row in a piece, or a table, which may be there without rows; at least one."""
+    if known.tables:
+        return parts
+    found = [
+        part
+        for part in parts
+        if any(_there(known.relation, each, part, piece).any() for each in known.streams)
+    ]
+    return found or parts[:1]
 
 
 def _there(relation: Emitted, rows: Rowed, part: Part, piece: tuple[Instant, Instant]) -> Bools:

@@ -35,6 +35,7 @@ class DuckEngine:
     dialect: DialectName = "duckdb"
 
     def __init__(self) -> None:
+        self.asked = 0  # how often
         self._connection = duckdb.connect(config={"threads": 1})
         self._connection.execute("SET TimeZone = 'UTC'")
 
@@ -43,6 +44,7 @@ class DuckEngine:
         self._connection.execute(f'CREATE OR REPLACE TABLE "{name}" AS FROM _given')
 
     def run(self, sql: str) -> pa.Table:
+        self.asked += 1
         return self._connection.sql(sql).to_arrow_table()
 
 
@@ -51,6 +53,7 @@ class Rig:
 
     def __init__(self, path: Path, text: str) -> None:
         self.path, self.text = path, text
+        self.asked = 0  # queries that the last `verify` took
         self.fed: dict[str, list[pa.Table]] = {}
         self.home = Home.open(path)
         self.runtime = Runtime(self.home, optimize_program(bound(text)), lambda jobs: [])
@@ -122,8 +125,10 @@ class Rig:
         assert run is not None
         known = self._from_source(name, run) if from_source else self._from_log(name, run)
         given = self.answers(name) if answers is None else answers
-        version = self.runtime.running[name]
-        return verify_relation(DuckEngine(), name, version, known, run, given, retain, tell)
+        engine, version = DuckEngine(), self.runtime.running[name]
+        found = verify_relation(engine, name, version, known, run, given, retain, tell)
+        self.asked = engine.asked
+        return found
 
     def _from_log(self, name: str, run: Run) -> Histories:
         program, relation = self.runtime.program, self._relation(name)

@@ -145,6 +145,21 @@ def test_many_pieces_say_what_one_does(rig: Rig, query: str, monkeypatch: pytest
     assert not rig.verify(query, mutated(rig.answers(query), lost=[3])).equal
 
 
+def test_pieces_without_a_row_of_a_part_are_not_asked_for_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pieces, "MOST", 200)
+    rig = made(tmp_path, "pairs")
+    for part in range(3):
+        feed(rig, batches=3, first=20 * part)
+        rig.runtime.step(why="drain", drain=True)
+    told: list[str] = []
+    assert rig.verify("pairs", tell=told.append).equal
+    assert len(told) > 4
+    assert rig.asked == len(told) + 2  # a piece lies across each of two drains
+    rig.stop()
+
+
 @pytest.mark.parametrize("most", [1, 10_000])
 def test_windows_between_rows_that_lie_far_apart_show_tables(
     tmp_path: Path, most: int, monkeypatch: pytest.MonkeyPatch
