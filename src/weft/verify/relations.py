@@ -209,9 +209,8 @@ def _judged(known: Histories, version: QueryVersion, run: Run, retain: Duration 
     if run.forgotten > BEGINNING and run.forgotten + last_end(relation) >= first:
         first = run.forgotten + last_end(relation) + 1
         notes.append(f"what was drained before {show_instant(first)} is not known any more")
-    final = run.complete(names)
-    if retain is not None and final - retain > first:
-        first = final - retain
+    if retain is not None and (kept := _taken_in(known, run) - retain) > first:
+        first = kept
         notes.append(f"answers from before {show_instant(first)} may have gone, by RETAIN")
     return Judged((first, last), tuple(notes))
 
@@ -221,6 +220,13 @@ def _final(version: QueryVersion, run: Run, streams: Sequence[str]) -> Instant:
     if run.epoch < version.added:
         return EVER
     return LAST if run.is_drained else run.complete(streams)
+
+
+def _taken_in(known: Histories, run: Run) -> Instant:
+    """The watermark that sinks go by: of all rows taken in, also those that no step has seen."""
+    streams = [each.stream.statement for each in known.streams]
+    latest = [run.latest.get(each.name, BEGINNING) - each.delay for each in streams]
+    return min(latest, default=BEGINNING)
 
 
 def _beyond(relation: Emitted) -> Duration:

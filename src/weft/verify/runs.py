@@ -47,6 +47,7 @@ class Run:
     drains: tuple[Drain, ...]
     forgotten: Instant  # there was a drain at this time of which only that is known; BEGINNING: none
     firsts: Mapping[str, Instant]  # when the first row of each stream came
+    latest: Mapping[str, Instant]  # its greatest event time, also of batches that no step has seen
     standings: Mapping[tuple[str, int], Instant]  # how far streams were complete when a batch came
     tally: Tally
 
@@ -83,6 +84,7 @@ def read_run(home: Home, streams: Sequence[str]) -> Run | None:
         _drains(known, streams),
         _drained(known[0], streams),
         _firsts(home, streams, snapshot),
+        _latest(home, streams, snapshot),
         _standings(known, snapshot),
         _tally(records, snapshot),
     )
@@ -122,14 +124,21 @@ def _drains(known: Sequence[Meta], streams: Sequence[str]) -> tuple[Drain, ...]:
 
 
 def _firsts(home: Home, streams: Sequence[str], snapshot: Snapshot | None) -> dict[str, Instant]:
-    """By what the snapshot remembers, and the batches since then."""
     known = {} if snapshot is None else snapshot.meta["first"]
-    found: dict[str, Instant] = {}
-    for name in streams:
-        times = [known.get(name), *(record.meta["min_time"] for record in IngestLog(home, name).records())]
-        if seen := [at for at in times if at is not None]:
-            found[name] = min(seen)
-    return found
+    found = {name: _times(home, name, "min_time", known) for name in streams}
+    return {name: min(times) for name, times in found.items() if times}
+
+
+def _latest(home: Home, streams: Sequence[str], snapshot: Snapshot | None) -> dict[str, Instant]:
+    known = {} if snapshot is None else snapshot.meta["folded"]
+    found = {name: _times(home, name, "max_time", known) for name in streams}
+    return {name: max(times) for name, times in found.items() if times}
+
+
+def _times(home: Home, stream: str, of: str, known: Mapping[str, Instant]) -> list[Instant]:
+    """By what the snapshot remembers, and the batches since then."""
+    times = [known.get(stream), *(record.meta[of] for record in IngestLog(home, stream).records())]
+    return [at for at in times if at is not None]
 
 
 def _standings(known: Sequence[Meta], snapshot: Snapshot | None) -> dict[tuple[str, int], Instant]:

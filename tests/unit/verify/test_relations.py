@@ -278,6 +278,12 @@ def test_answers_that_may_have_gone_are_not_missed(tmp_path: Path) -> None:
     found = rig.verify("pairs", mutated(answers, lost=[0]), retain=5 * SECOND)
     assert found.equal
     assert "by RETAIN" in found.note
+    rig.ingest("acks", rows((1, 1, 18)), step=False)
+    rig.ingest("sent", rows((1, 1, 20)), step=False)  # sinks go by all that was taken in
+    gone = [at for at, row in enumerate(rows_of(answers)) if row[0] < START + timedelta(seconds=13)]
+    found = rig.verify("pairs", mutated(answers, lost=gone), retain=5 * SECOND)
+    assert (found.equal, found.differences) == (True, [])
+    assert found.note == "answers from before 2025-01-01 10:00:13 may have gone, by RETAIN"
     rig.stop()
 
 
