@@ -6,6 +6,7 @@ from decimal import Decimal
 
 import pytest
 
+from weft.testing import compare
 from weft.testing.compare import Bound, difference
 
 
@@ -58,3 +59,20 @@ def test_a_difference_says_what_is_missing_and_what_is_too_many() -> None:
         "  - 1 a",
         "  + 3 c",
     ]
+
+
+def test_rows_that_are_equal_to_the_letter_are_not_compared_one_by_one(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    compared = []
+    same = compare._same
+    monkeypatch.setattr(compare, "_same", lambda *rows: compared.append(rows) or same(*rows))
+    equal = [(n, n / 10) for n in range(1000)]
+    found = difference([(-n, 0.5) for n in range(1, 11)] + equal, [*equal, (1, 0.1 + 1e-6), (7, 0.7)])
+    assert found.splitlines() == [
+        "1010 rows expected, 1002 found",
+        *(f"  - {-n} 0.5" for n in range(10, 0, -1)),
+        "  + 1 0.100001",
+        "  + 7 0.7",
+    ]
+    assert len(compared) == 40  # ten with two, both ways

@@ -31,7 +31,7 @@ from weft.plan.relations import (
     Rows,
     Whether,
 )
-from weft.plan.relationtree import below, columns, reach_back, streams
+from weft.plan.relationtree import below, columns, reach_back, streams, walk
 from weft.reference.ends import first_end, last_end
 from weft.reference.groups import grouped, leading
 from weft.reference.moves import begun, moves
@@ -132,7 +132,8 @@ def instants_of(relation: Relation, script: Script) -> str:
     low = f"CAST({first_end(script.first_row(streams(relation)), window)} AS BIGINT)"
     high = f"CAST({_last_slide(relation, window, script)} AS BIGINT)"
     seen = f"{changes} WHERE {AT} > {EVER}"  # what was always there begins no window
-    span = f"SELECT {low} - 1 AS low, {high} - 1 AS high FROM {seen} HAVING COUNT(*) > 0"
+    fewest = 0 if _stays(relation) and script.first is not None else 1
+    span = f"SELECT {low} - 1 AS low, {high} - 1 AS high FROM {seen} HAVING COUNT(*) >= {fewest}"
     every = script.stage(script.engine.exploded(script.stage(span), "low", "high", window.slide, AT))
     return script.stage(f"SELECT {AT} FROM {every}")
 
@@ -143,7 +144,13 @@ def _last_slide(relation: Relation, window: AsOf, script: Script) -> str:
     if script.upto is None:
         return after
     before = last_end(str(script.upto), window)
-    return before if reach_back(relation) is None else f"LEAST({after}, {before})"
+    return before if _stays(relation) else f"LEAST({after}, {before})"
+
+
+def _stays(relation: Relation) -> bool:
+    """May some of it be there for ever: the rows of a window without end, or what a table holds?"""
+    revised = any(isinstance(node, Entries) and node.retroactive for node in walk(relation))
+    return revised or reach_back(relation) is None
 
 
 def _changes(relation: Relation, script: Script) -> list[str]:

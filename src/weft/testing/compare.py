@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
@@ -56,11 +57,12 @@ def difference(expected: Sequence[Row], actual: Sequence[Row], loose: Sequence[B
     left, right = in_order(expected, loose), in_order(actual, loose)
     if len(left) == len(right) and all(_same(one, other, loose) for one, other in zip(left, right)):
         return ""
+    left, right = _but(left, right), _but(right, left)
     missing, extra = _unmatched(left, right, loose), _unmatched(right, left, loose)
     lines = [f"{len(expected)} rows expected, {len(actual)} found"]
     lines += [f"  - {show_row(row)}" for row in missing[:20]]
     lines += [f"  + {show_row(row)}" for row in extra[:20]]
-    return "\n".join(lines) if missing or extra or len(left) != len(right) else ""
+    return "\n".join(lines) if missing or extra else ""
 
 
 def alike(one: Row, other: Row) -> bool:
@@ -68,8 +70,21 @@ def alike(one: Row, other: Row) -> bool:
     return _same(one, other, ())
 
 
+def _but(rows: Sequence[Row], others: Sequence[Row]) -> list[Row]:
+    """The rows without those that are among the others to the letter, each as often as it is there."""
+    known = Counter(map(repr, others))
+    found = []
+    for row in rows:
+        text = repr(row)
+        if known[text]:
+            known[text] -= 1
+        else:
+            found.append(row)
+    return found
+
+
 def _unmatched(rows: Sequence[Row], others: Sequence[Row], loose: Sequence[Bound | None]) -> list[Row]:
-    """The rows that find no partner of their own; exact ones are struck out first, by their text."""
+    """The rows that find no partner of their own."""
     left = list(others)
     unmatched = []
     for row in rows:

@@ -6,7 +6,7 @@ be read again has all rows since the beginning, but does not tell which of them 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -20,14 +20,15 @@ from weft.lang.expressions import expr
 from weft.lang.statements import Expr
 from weft.log.home import Home
 from weft.log.ingest import IngestLog
-from weft.log.tables import TableLog
-from weft.plan.nodes import Column, Stream, Table
-from weft.plan.relations import Emitted, Entries, Relation, Rows
-from weft.plan.relationtree import rewrite_up, walk
+from weft.log.tables import TableLog, TableVersion
+from weft.plan.nodes import Column, Query, Stream, Table
+from weft.plan.relations import Emitted, Entries, Made, Relation, Rows
+from weft.plan.relationtree import rewrite_up, told_columns, walk
 from weft.plan.scope import column
 from weft.reference.script import EVER, FROM, TO
-from weft.share.intakes import CONDITION
-from weft.times import BEGINNING
+from weft.share.intakes import CONDITION, woven
+from weft.share.relations.lowering import same
+from weft.times import BEGINNING, Instant
 from weft.verify.runs import Run
 
 LATE = "_weft_complete"  # how far its stream was complete when a row came
@@ -48,23 +49,57 @@ class Rowed:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class Versioned:
+    """The versions of a table under the name of `table`, each with its rows."""
+
+    table: Table
+    versions: tuple[tuple[TableVersion, pa.Table], ...]
+
+    def entries(self, newest: int, settled: Instant) -> pa.Table:
+        """All rows that the versions up to `newest` have, with FROM and TO.
+
+        What was in force after `settled` at the latest, and the first of all, was always there.
+        """
+        used = [(version.since, rows) for version, rows in self.versions if version.number <= newest]
+        starts = [EVER if since <= settled else since + 1 for since, _ in used]
+        starts[:1] = [EVER] * len(starts[:1])
+        schema = schema_of(self.table.columns)
+        schema = schema.append(pa.field(FROM, pa.int64())).append(pa.field(TO, pa.int64()))
+        found = [schema.empty_table()]
+        for (_, rows), start, end in zip(used, starts, [*starts[1:], None], strict=True):
+            if end is None or start < end:
+                life = [_repeated(start, rows.num_rows), _repeated(end, rows.num_rows)]
+                found.append(pa.table([*rows.columns, *life], schema=schema))
+        return pa.concat_tables(found).combine_chunks()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Histories:
     """A relation over what is known of its streams and tables."""
 
     relation: Emitted
     streams: tuple[Rowed, ...]
-    tables: tuple[Table, ...]
-    entries: Mapping[str, pa.Table]  # what a table ever held, by its name, with FROM and TO
+    tables: tuple[Versioned, ...]
     whole: bool  # no batch and no version is missing
 
 
 def of_log(
-    home: Home, relation: Emitted, streams: Iterable[Stream], tables: Iterable[Table], run: Run
+    home: Home, query: Query, streams: Sequence[Stream], tables: Iterable[Table], run: Run
 ) -> Histories:
     """What the log holds: the leaves of the relation read it by the texts of their expressions."""
+    relation = _as_taken_in(query, streams)
     read = {stream.name: _logged(home, stream, relation, run) for stream in streams}
     names = {stream: numbered(relation, stream) for stream in read}
     return _histories(home, _reading_log(relation, names), tuple(read.values()), tables, run)
+
+
+def _as_taken_in(query: Query, streams: Sequence[Stream]) -> Emitted:
+    """What is told of a query, of rows as they were taken in, and no column that is not told."""
+    relation = woven(query, streams)[0].relation
+    assert isinstance(relation, Emitted)
+    if not relation.ends:
+        return relation
+    return replace(relation, source=Made(relation.source, same(told_columns(relation))), ends=())
 
 
 def of_sources(
@@ -88,10 +123,17 @@ def _histories(
     home: Home, relation: Emitted, streams: tuple[Rowed, ...], tables: Iterable[Table], run: Run
 ) -> Histories:
     logs = {table: TableLog(home, table.name) for table in tables}
-    entries = {APART + table.name: _versions(table, log, run) for table, log in logs.items()}
+    read = tuple(_versioned(table, log, run) for table, log in logs.items())
     kept = all(log.versions()[0].number == 0 for log in logs.values() if log.next)
     whole = kept and all(each.whole for each in streams)
-    return Histories(relation, streams, tuple(map(_apart_table, logs)), entries, whole)
+    return Histories(relation, streams, read, whole)
+
+
+def _versioned(table: Table, log: TableLog, run: Run) -> Versioned:
+    """The versions that steps have used."""
+    used = [one for one in log.versions() if one.number <= run.tables.get(table.name, -1)]
+    apart = replace(table, name=APART + table.name)
+    return Versioned(apart, tuple((version, log.load(version)) for version in used))
 
 
 def _logged(home: Home, stream: Stream, relation: Emitted, run: Run) -> Rowed:
@@ -160,21 +202,6 @@ def _renamed(relation: Emitted) -> Emitted:
     return made
 
 
-def _versions(table: Table, log: TableLog, run: Run) -> pa.Table:
-    """All rows that the table had, each from when to when."""
-    schema = schema_of(table.columns).append(pa.field(FROM, pa.int64())).append(pa.field(TO, pa.int64()))
-    used = [one for one in log.versions() if one.number <= run.tables.get(table.name, -1)]
-    starts = [EVER if one.since == BEGINNING else one.since + 1 for one in used]
-    starts[:1] = [EVER] * len(starts[:1])
-    found = [schema.empty_table()]
-    for version, start, end in zip(used, starts, [*starts[1:], None], strict=True):
-        rows = log.load(version)
-        if end is None or start < end:
-            life = [_repeated(start, rows.num_rows), _repeated(end, rows.num_rows)]
-            found.append(pa.table([*rows.columns, *life], schema=schema))
-    return pa.concat_tables(found).combine_chunks()
-
-
 def times_of(rows: pa.Table, name: str) -> Ints:
     """The event times of rows, in microseconds."""
     times: Ints = rows.column(name).cast(pa.timestamp("us", "UTC")).cast(pa.int64()).to_numpy()
@@ -183,10 +210,6 @@ def times_of(rows: pa.Table, name: str) -> Ints:
 
 def _apart(stream: Stream) -> Stream:
     return replace(stream, name=APART + stream.name)
-
-
-def _apart_table(table: Table) -> Table:
-    return replace(table, name=APART + table.name)
 
 
 def _column(found: Column) -> Expr:

@@ -7,7 +7,7 @@ judged    [ piece )[ piece )[ piece )[ piece     )
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -55,9 +55,12 @@ class Part:
 
     after: Instant
     first: Instant | None  # when the first row of all came; None: not one did
-    since: dict[str, int]  # the last batch of before, by stream
-    upto: dict[str, int]  # the last batch
+    since: Mapping[str, int]  # the last batch of before, by stream
+    upto: Mapping[str, int]  # the last batch
+    tables: Mapping[str, int]  # the newest version, by table
+    settled: Instant  # what tables held up to then was always there
     drained: bool
+    resumed: bool  # what was always there was told before
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,44 +107,69 @@ def _differences(
     tell: Tell,
 ) -> list[str]:
     relation = known.relation
-    for name, entries in known.entries.items():
-        engine.put(name, entries)
     times = np.concatenate([np.empty(0, np.int64), *(each.times for each in known.streams)])
     cut = pieces(times, reach_back(relation), _slide(relation), span)
     differences: list[str] = []
+    shown = None
     for number, piece in enumerate(cut):
         tell(f"{number} of {len(cut)} pieces of time compared")
-        expected = pa.concat_tables(_expected(engine, known, parts, piece), promote_options="permissive")
-        differences += wrong(relation, expected, found.during(*piece))
+        expected = []
+        for part in _heard(known, parts, piece):
+            if part is not shown:
+                _put_tables(engine, known, part)
+                shown = part
+            expected.append(_expected(engine, known, part, piece))
+        together = pa.concat_tables(expected, promote_options="permissive")
+        differences += wrong(relation, together, found.during(*piece))
     return differences
 
 
-def _expected(
-    engine: Engine, known: Histories, parts: Sequence[Part], piece: tuple[Instant, Instant]
-) -> Iterator[pa.Table]:
-    """What is new at the instants of a piece, of each part."""
+def _put_tables(engine: Engine, known: Histories, part: Part) -> None:
+    """What tables held, as far as a part knows."""
+    for each in known.tables:
+        newest = part.tables.get(each.table.name.removeprefix(APART), -1)
+        engine.put(each.table.name, each.entries(newest, part.settled))
+
+
+def _expected(engine: Engine, known: Histories, part: Part, piece: tuple[Instant, Instant]) -> pa.Table:
+    """What is new at the instants of a piece, of a part."""
     relation, (first, last) = known.relation, piece
-    since = _needed_from(relation, first)
-    for part in parts:
-        is_last = part.drained
-        for each in known.streams:
-            mine = _of_part(each, part) & (each.times < last)
-            is_last &= not (_of_part(each, part) & (each.times >= last)).any()
-            mine &= True if since is None else each.times >= since
-            engine.put(each.stream.name, each.rows.filter(pa.array(mine)))
-        yield engine.run(
-            changed_sql(
-                relation,
-                [each.stream for each in known.streams],
-                dialect=engine.dialect,
-                span=piece,
-                tables=known.tables,
-                upto=None if is_last else last,
-                after={each.stream.name: part.after for each in known.streams if part.after > BEGINNING},
-                late=LATE,
-                first=part.first,
-            )
+    is_last = part.drained
+    for each in known.streams:
+        is_last &= not (_of_part(each, part) & (each.times >= last)).any()
+        engine.put(each.stream.name, each.rows.filter(pa.array(_there(relation, each, part, piece))))
+    return engine.run(
+        changed_sql(
+            relation,
+            [each.stream for each in known.streams],
+            dialect=engine.dialect,
+            span=(max(first, part.after + 1) if part.resumed else first, last),
+            tables=[each.table for each in known.tables],
+            upto=None if is_last else last,
+            after={each.stream.name: part.after for each in known.streams if part.after > BEGINNING},
+            late=LATE,
+            first=part.first,
         )
+    )
+
+
+def _heard(known: Histories, parts: Sequence[Part], piece: tuple[Instant, Instant]) -> Sequence[Part]:
+    """The parts that have a row in a piece, or a table, which may be there without rows; at least one."""
+    if known.tables:
+        return parts
+    found = [
+        part
+        for part in parts
+        if any(_there(known.relation, each, part, piece).any() for each in known.streams)
+    ]
+    return found or parts[:1]
+
+
+def _there(relation: Emitted, rows: Rowed, part: Part, piece: tuple[Instant, Instant]) -> Bools:
+    """Which rows of a part may be there as of a piece, or the last instant before."""
+    first, last = piece
+    mine, since = _of_part(rows, part) & (rows.times < last), _needed_from(relation, first)
+    return mine if since is None else mine & (rows.times >= since)
 
 
 def _of_part(rows: Rowed, part: Part) -> Bools:
@@ -153,21 +181,24 @@ def _of_part(rows: Rowed, part: Part) -> Bools:
 def _parts(version: QueryVersion, run: Run) -> list[Part]:
     """One from each drain to the next, and one from the last up to now."""
     bound = BEGINNING if version.bound is None else version.bound
-    after, since, found = max(bound, run.forgotten), dict[str, int](), []
-    first = min(run.firsts.values(), default=None)
+    after = settled = max(bound, run.forgotten)
+    since: Mapping[str, int] = {}
+    first, found = min(run.firsts.values(), default=None), list[Part]()
     for drain in run.drains:
-        found.append(Part(after, first, since, dict(drain.positions), drained=True))
-        after, since = max(after, drain.at), dict(drain.positions)
-    last = Part(after, first, since, dict(run.positions), drained=False)
-    return found if run.is_drained else [*found, last]
+        if drain.epoch >= version.added:
+            part = Part(after, first, since, drain.positions, drain.tables, settled, True, bool(found))
+            found.append(part)
+        after, settled = max(after, drain.at), max(settled, drain.settled)
+        since = drain.positions
+    last = Part(after, first, since, run.positions, run.tables, settled, False, bool(found))
+    return found if run.is_drained and found else [*found, last]
 
 
 def _judged(known: Histories, version: QueryVersion, run: Run, retain: Duration | None) -> Judged:
     """From when on all rows that matter are kept, up to when all is final."""
     relation, notes = known.relation, []
     names = [each.stream.name.removeprefix(APART) for each in known.streams]
-    last = LAST if run.is_drained else run.complete(names)
-    first = EVER
+    first, last = EVER, _final(version, run, names)
     if not known.whole:
         first = run.let_go(names) + _beyond(relation) + 1
         notes.append(f"rows that matter before {show_instant(first)} are no longer kept")
@@ -178,11 +209,24 @@ def _judged(known: Histories, version: QueryVersion, run: Run, retain: Duration 
     if run.forgotten > BEGINNING and run.forgotten + last_end(relation) >= first:
         first = run.forgotten + last_end(relation) + 1
         notes.append(f"what was drained before {show_instant(first)} is not known any more")
-    final = run.complete(names)
-    if retain is not None and final - retain > first:
-        first = final - retain
+    if retain is not None and (kept := _taken_in(known, run) - retain) > first:
+        first = kept
         notes.append(f"answers from before {show_instant(first)} may have gone, by RETAIN")
     return Judged((first, last), tuple(notes))
+
+
+def _final(version: QueryVersion, run: Run, streams: Sequence[str]) -> Instant:
+    """Before when all is final that was told; nothing is before the first step that knew of the query."""
+    if run.epoch < version.added:
+        return EVER
+    return LAST if run.is_drained else run.complete(streams)
+
+
+def _taken_in(known: Histories, run: Run) -> Instant:
+    """The watermark that sinks go by: of all rows taken in, also those that no step has seen."""
+    streams = [each.stream.statement for each in known.streams]
+    latest = [run.latest.get(each.name, BEGINNING) - each.delay for each in streams]
+    return min(latest, default=BEGINNING)
 
 
 def _beyond(relation: Emitted) -> Duration:

@@ -6,7 +6,7 @@ would ever give; what comes later begins anew.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
@@ -29,20 +29,25 @@ class Drain:
     """All rows of the batches up to and including `positions` were told of to their ends."""
 
     positions: Positions
+    tables: Positions  # the newest version that was used, by table
+    epoch: int  # of the program that drained
     at: Instant  # the greatest event time of then: rows up to it are not seen any more
+    settled: Instant  # that of all streams, also those that the query does not read
 
 
 @dataclass(frozen=True, slots=True)
 class Run:
     """Where a home stands after its last step."""
 
+    epoch: int  # of the program that made it
     positions: Positions
-    tables: Mapping[str, int]  # the newest version that was used, by table
+    tables: Positions  # the newest version that was used, by table
     watermarks: Mapping[str, Instant]
     horizon: Mapping[str, Instant] | None  # the watermarks of when rows were last let go; None: never
     drains: tuple[Drain, ...]
     forgotten: Instant  # there was a drain at this time of which only that is known; BEGINNING: none
     firsts: Mapping[str, Instant]  # when the first row of each stream came
+    latest: Mapping[str, Instant]  # its greatest event time, also of batches that no step has seen
     standings: Mapping[tuple[str, int], Instant]  # how far streams were complete when a batch came
     tally: Tally
 
@@ -71,6 +76,7 @@ def read_run(home: Home, streams: Sequence[str]) -> Run | None:
         known = [{"positions": {}, "reach": {}}, *known]
     last = known[-1]
     return Run(
+        last["epoch"],
         last["positions"],
         last.get("tables", {}),
         _watermarks(last),
@@ -78,6 +84,7 @@ def read_run(home: Home, streams: Sequence[str]) -> Run | None:
         _drains(known, streams),
         _drained(known[0], streams),
         _firsts(home, streams, snapshot),
+        _latest(home, streams, snapshot),
         _standings(known, snapshot),
         _tally(records, snapshot),
     )
@@ -93,7 +100,7 @@ def _watermarks(meta: Meta) -> dict[str, Instant]:
     return {name: watermark for name, (watermark, _) in meta["reach"].items()}
 
 
-def _drained(meta: Meta, streams: Sequence[str]) -> Instant:
+def _drained(meta: Meta, streams: Iterable[str]) -> Instant:
     return max((meta["reach"].get(name, [0, BEGINNING])[1] for name in streams), default=BEGINNING)
 
 
@@ -104,21 +111,34 @@ def _drains(known: Sequence[Meta], streams: Sequence[str]) -> tuple[Drain, ...]:
         return [meta["reach"].get(name, [0, BEGINNING])[1] for name in streams]
 
     return tuple(
-        Drain(now["positions"], _drained(now, streams))
+        Drain(
+            now["positions"],
+            now.get("tables", {}),
+            now["epoch"],
+            _drained(now, streams),
+            _drained(now, now["reach"]),
+        )
         for before, now in pairwise(known)
         if any(one > other for one, other in zip(of(now), of(before), strict=True))
     )
 
 
 def _firsts(home: Home, streams: Sequence[str], snapshot: Snapshot | None) -> dict[str, Instant]:
-    """By what the snapshot remembers, and the batches since then."""
     known = {} if snapshot is None else snapshot.meta["first"]
-    found: dict[str, Instant] = {}
-    for name in streams:
-        times = [known.get(name), *(record.meta["min_time"] for record in IngestLog(home, name).records())]
-        if seen := [at for at in times if at is not None]:
-            found[name] = min(seen)
-    return found
+    found = {name: _times(home, name, "min_time", known) for name in streams}
+    return {name: min(times) for name, times in found.items() if times}
+
+
+def _latest(home: Home, streams: Sequence[str], snapshot: Snapshot | None) -> dict[str, Instant]:
+    known = {} if snapshot is None else snapshot.meta["folded"]
+    found = {name: _times(home, name, "max_time", known) for name in streams}
+    return {name: max(times) for name, times in found.items() if times}
+
+
+def _times(home: Home, stream: str, of: str, known: Mapping[str, Instant]) -> list[Instant]:
+    """By what the snapshot remembers, and the batches since then."""
+    times = [known.get(stream), *(record.meta[of] for record in IngestLog(home, stream).records())]
+    return [at for at in times if at is not None]
 
 
 def _standings(known: Sequence[Meta], snapshot: Snapshot | None) -> dict[tuple[str, int], Instant]:

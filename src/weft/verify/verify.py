@@ -18,7 +18,6 @@ from weft.plan.nodes import Program, Query, Related, Stream
 from weft.plan.relations import Emitted
 from weft.plan.relationtree import streams, tables
 from weft.plan.tree import schema
-from weft.share.build import build
 from weft.verify.histories import Histories, of_log, of_sources
 from weft.verify.relations import Tell, verify_relation
 from weft.verify.runs import Run, read_run
@@ -88,9 +87,7 @@ def _known(
     sources = _sources(spark, home, read, version, run)
     if sources is not None:
         return of_sources(home, relation, sources, used, run)
-    logged = next(each.relation for each in build(program).related if each.query.name == query.name)
-    assert isinstance(logged, Emitted)
-    return of_log(home, logged, read, used, run)
+    return of_log(home, query, read, used, run)
 
 
 def _sources(

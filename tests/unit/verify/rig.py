@@ -20,7 +20,6 @@ from weft.plan.nodes import Query, Related
 from weft.plan.relations import Emitted
 from weft.plan.relationtree import columns, streams, tables
 from weft.reference.meaning import DialectName
-from weft.share.build import build
 from weft.share.rowcolumns import key_layout
 from weft.testing.harness import bound
 from weft.times import Duration
@@ -36,6 +35,7 @@ class DuckEngine:
     dialect: DialectName = "duckdb"
 
     def __init__(self) -> None:
+        self.asked = 0  # how often
         self._connection = duckdb.connect(config={"threads": 1})
         self._connection.execute("SET TimeZone = 'UTC'")
 
@@ -44,6 +44,7 @@ class DuckEngine:
         self._connection.execute(f'CREATE OR REPLACE TABLE "{name}" AS FROM _given')
 
     def run(self, sql: str) -> pa.Table:
+        self.asked += 1
         return self._connection.sql(sql).to_arrow_table()
 
 
@@ -52,6 +53,7 @@ class Rig:
 
     def __init__(self, path: Path, text: str) -> None:
         self.path, self.text = path, text
+        self.asked = 0  # queries that the last `verify` took
         self.fed: dict[str, list[pa.Table]] = {}
         self.home = Home.open(path)
         self.runtime = Runtime(self.home, optimize_program(bound(text)), lambda jobs: [])
@@ -123,16 +125,17 @@ class Rig:
         assert run is not None
         known = self._from_source(name, run) if from_source else self._from_log(name, run)
         given = self.answers(name) if answers is None else answers
-        version = self.runtime.running[name]
-        return verify_relation(DuckEngine(), name, version, known, run, given, retain, tell)
+        engine, version = DuckEngine(), self.runtime.running[name]
+        found = verify_relation(engine, name, version, known, run, given, retain, tell)
+        self.asked = engine.asked
+        return found
 
     def _from_log(self, name: str, run: Run) -> Histories:
-        program = self.runtime.program
-        relation = next(each.relation for each in build(program).related if each.query.name == name)
-        assert isinstance(relation, Emitted)
+        program, relation = self.runtime.program, self._relation(name)
+        query = next(one for one in program.queries if one.name == name)
         read = [program.stream(each) for each in streams(relation)]
         used = [table for table in program.tables if table.name in tables(relation)]
-        return of_log(Home.look(self.path), relation, read, used, run)
+        return of_log(Home.look(self.path), query, read, used, run)
 
     def _from_source(self, name: str, run: Run) -> Histories:
         program, relation = self.runtime.program, self._relation(name)

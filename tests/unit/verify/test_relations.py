@@ -12,7 +12,7 @@ import pytest
 
 from tests.unit.verify.rig import Rig, mutated
 from weft.engine import runtime
-from weft.testing.values import rows_of
+from weft.testing.values import micros, rows_of
 from weft.times import SECOND
 from weft.verify import pieces
 
@@ -28,9 +28,12 @@ CREATE VIEW answered AS SELECT s.id, s.n FROM sent [RANGE 6 SECONDS] s JOIN acks
 """
 PAIRS = """SELECT s.id, s.n, a.n AS m
   FROM sent [RANGE 6 SECONDS{0}] s JOIN acks [RANGE 3 SECONDS{0}] a ON s.id = a.id"""
+LISTED = """SELECT t.id, t.name, s.n
+  FROM names RETROACTIVE t LEFT JOIN sent [RANGE 6 SECONDS{0}] s ON s.id = t.id"""
 QUERIES = {
     "pairs": PAIRS.format(""),
     "kept": PAIRS.format(" INTERNAL"),
+    "outlived": PAIRS.format("").replace("3 SECONDS", "3 SECONDS INTERNAL"),
     "slid": PAIRS.format(" SLIDE 2 SECONDS"),
     "begun": "SELECT ISTREAM(s.id, a.n) FROM sent [RANGE 6 SECONDS SLIDE 2 SECONDS] s "
     "JOIN acks [RANGE 3 SECONDS SLIDE 2 SECONDS] a ON s.id = a.id",
@@ -45,6 +48,9 @@ QUERIES = {
     "JOIN acks [RANGE 6 SECONDS] a ON s.id = a.id GROUP BY s.id",
     "named": "SELECT s.id, t.name FROM sent [RANGE 6 SECONDS] s LEFT JOIN names t ON s.id = t.id",
     "renamed": "SELECT s.id, t.name FROM sent [RANGE 6 SECONDS] s JOIN names RETROACTIVE t ON s.id = t.id",
+    "listed": LISTED.format(""),
+    "listings": LISTED.format(" SLIDE 2 SECONDS"),
+    "relisted": LISTED.format("") + " EMIT CHANGES",
 }
 
 
@@ -112,15 +118,19 @@ def test_a_row_that_is_lost_or_doubled_is_named(rig: Rig, query: str) -> None:
         named = [line for line in found.differences if line.startswith(f"  {sign} ")]
         own = rows_of(answers)[2][-1]
         assert any(str(own).lower().replace("none", "null") in line for line in named), named
-        assert query in ("slid", "begun", "changes") or any(word in line for line in named)
+        assert query in ("slid", "begun", "changes", "listings", "relisted") or any(
+            word in line for line in named
+        )
 
 
 def test_a_drained_run_is_judged_to_its_end(rig: Rig, query: str) -> None:
     feed(rig, batches=4)
+    rig.refresh("names", names((1, "uno"), (3, "tres")))
     rig.runtime.step(why="drain", drain=True)
     assert (found := rig.verify(query)).equal, found.differences
     last = len(rig.answers(query)) - 1
     assert not rig.verify(query, mutated(rig.answers(query), lost=[last])).equal
+    rig.refresh("names", names((1, "un"), (3, "tres"), (4, "quatre")))
     feed(rig, batches=3, first=6)
     assert (found := rig.verify(query)).equal, found.differences
 
@@ -133,6 +143,40 @@ def test_many_pieces_say_what_one_does(rig: Rig, query: str, monkeypatch: pytest
     assert (found.equal, found.differences) == (True, [])
     assert told[3].startswith("3 of ")
     assert not rig.verify(query, mutated(rig.answers(query), lost=[3])).equal
+
+
+def test_pieces_without_a_row_of_a_part_are_not_asked_for_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pieces, "MOST", 200)
+    rig = made(tmp_path, "pairs")
+    for part in range(3):
+        feed(rig, batches=3, first=20 * part)
+        rig.runtime.step(why="drain", drain=True)
+    told: list[str] = []
+    assert rig.verify("pairs", tell=told.append).equal
+    assert len(told) > 4
+    assert rig.asked == len(told) + 2  # a piece lies across each of two drains
+    rig.stop()
+
+
+@pytest.mark.parametrize("most", [1, 10_000])
+def test_windows_between_rows_that_lie_far_apart_show_tables(
+    tmp_path: Path, most: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pieces, "MOST", most)
+    rig = made(tmp_path, "listings")
+    feed(rig, batches=2)
+    feed(rig, batches=2, first=12)
+    assert (found := rig.verify("listings")).equal, found.differences
+    rig.runtime.step(why="drain", drain=True)
+    feed(rig, batches=2, first=24)
+    feed(rig, batches=2, first=36)
+    assert (found := rig.verify("listings")).equal, found.differences
+    ahead = micros(START) + 90 * SECOND
+    rig.runtime.step(why="idle", watermarks={"sent": ahead, "acks": ahead})
+    assert (found := rig.verify("listings")).equal, found.differences
+    rig.stop()
 
 
 def made(tmp_path: Path, *queries: str) -> Rig:
@@ -183,6 +227,30 @@ def test_a_query_that_was_added_later_sees_what_came_after(tmp_path: Path) -> No
     rig.stop()
 
 
+@pytest.mark.parametrize("query", ["named", "renamed", "listed", "listings", "relisted"])
+@pytest.mark.parametrize("drained", [False, True])
+def test_a_query_that_was_added_later_sees_what_tables_held(
+    tmp_path: Path, query: str, drained: bool
+) -> None:
+    rig = made(tmp_path, "pairs")
+    feed(rig, batches=3)
+    rig.refresh("names", names((1, "uno"), (3, "tres")))
+    if drained:
+        rig.runtime.step(why="drain", drain=True)
+    rig.change(text("pairs", query))
+    found = rig.verify(query)
+    assert (found.equal, found.rows, found.note) == (True, 0, "nothing is final yet")
+    rig.refresh("names", names((1, "un"), (3, "tres")))
+    feed(rig, batches=5, first=3)
+    assert (found := rig.verify(query)).equal, found.differences
+    assert found.rows > 3
+    rig.runtime.step(why="drain", drain=True)
+    rig.refresh("names", names((1, "ein"), (3, "drei")))
+    feed(rig, batches=3, first=12)
+    assert (found := rig.verify(query)).equal, found.differences
+    rig.stop()
+
+
 def test_what_is_no_longer_kept_is_said_and_the_rest_is_judged(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -210,6 +278,12 @@ def test_answers_that_may_have_gone_are_not_missed(tmp_path: Path) -> None:
     found = rig.verify("pairs", mutated(answers, lost=[0]), retain=5 * SECOND)
     assert found.equal
     assert "by RETAIN" in found.note
+    rig.ingest("acks", rows((1, 1, 18)), step=False)
+    rig.ingest("sent", rows((1, 1, 20)), step=False)  # sinks go by all that was taken in
+    gone = [at for at, row in enumerate(rows_of(answers)) if row[0] < START + timedelta(seconds=13)]
+    found = rig.verify("pairs", mutated(answers, lost=gone), retain=5 * SECOND)
+    assert (found.equal, found.differences) == (True, [])
+    assert found.note == "answers from before 2025-01-01 10:00:13 may have gone, by RETAIN"
     rig.stop()
 
 
