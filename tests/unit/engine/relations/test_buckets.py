@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 from tests.cases import first
-from tests.properties.relations import Scenario, as_case, disagreements, scenario
+from tests.properties.relations import Scenario, assert_right, disagreements, scenario
 from tests.unit.engine.relations.loom import Loom
 from weft.engine.buckets import Share
 from weft.engine.relations.parting import Parted
@@ -56,7 +56,7 @@ def test_buckets_say_together_what_the_reference_says(seed: int) -> None:
     made = scenario(Random(5000 + seed), 8, 30, f"found by seed {5000 + seed}, in buckets")
     keyed, results = told(made)
     wrong = disagreements(keyed, results)
-    assert not wrong, as_case(keyed.only(*wrong)) + "\n".join(wrong.values())
+    assert_right(keyed, wrong)
 
 
 def test_rows_lie_in_one_bucket_each_and_rows_without_their_key_in_none() -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from tests.cases import first
 from tests.properties.relationchanges import come_and_go, in_small_batches, joins, vouched
-from tests.properties.relations import as_case, scenario
+from tests.properties.relations import assert_right, scenario
 from tests.unit.engine.relations.homes import OnHome
 from tests.unit.engine.relations.test_held import QUERIES, STREAMS, batch, program
 from weft.engine import runtime
@@ -121,7 +121,7 @@ def test_joins_of_one_chain_come_and_go(seed: int, adapter: OnHome, monkeypatch:
         assert all((chain.left, chain.right) == ("a", "b") for chain in chains)
 
     wrong = come_and_go(in_small_batches(made, rng), adapter, rng, watch)
-    assert not wrong, as_case(made.only(*wrong)) + "\n".join(wrong.values())
+    assert_right(made, wrong)
 
 
 @pytest.mark.parametrize("seed", first(4, range(10)))
@@ -130,7 +130,7 @@ def test_any_queries_come_and_go(seed: int, adapter: OnHome, monkeypatch: pytest
     monkeypatch.setattr(runtime, "SNAPSHOT_EVERY", 1 + seed % 3)
     made = scenario(rng, 6, 60, f"found by seed {8000 + seed}, changed")
     wrong = come_and_go(in_small_batches(vouched(made), rng), adapter, rng)
-    assert not wrong, as_case(made.only(*wrong)) + "\n".join(wrong.values())
+    assert_right(made, wrong)
 
 
 @pytest.mark.parametrize("seed", first(2, range(5)))
@@ -141,5 +141,5 @@ def test_joins_that_begin_with_full_windows(
     monkeypatch.setattr(runtime, "SNAPSHOT_EVERY", 1 + seed % 3)
     made = joins(scenario(rng, 1, 60, f"found by seed {9000 + seed}, changed"), rng, 6)
     wrong = come_and_go(in_small_batches(vouched(made), rng), adapter, rng)
-    assert not wrong, as_case(made.only(*wrong)) + "\n".join(wrong.values())
+    assert_right(made, wrong)
     assert any(version.whole for version in adapter.runtime.catalog.all_versions())

@@ -11,7 +11,7 @@ from random import Random
 import pyarrow as pa
 import pytest
 
-from tests.properties.relations import Scenario, as_case, disagreements, scenario
+from tests.properties.relations import Scenario, assert_right, disagreements, scenario
 from tests.properties.relationsizes import Sizes
 from tests.unit.engine.relations.loom import Loom, fed, resume
 from weft.engine.relations import joining
@@ -28,7 +28,7 @@ THREE = Sizes(sources=(3,), set_operation=0.0, absence=0.1, distinct=0.1, outer=
 def test_what_is_told_is_what_the_reference_says(seed: int) -> None:
     made = scenario(Random(seed), 4, 30, f"found by seed {seed}")
     wrong = disagreements(made, fed(made).results())
-    assert not wrong, as_case(made.only(*wrong)) + "\n".join(wrong.values())
+    assert_right(made, wrong)
 
 
 class Shuffled:
@@ -60,7 +60,7 @@ def test_joins_change_their_order_and_nothing_else(monkeypatch: pytest.MonkeyPat
     for seed in range(900, 905):
         made = scenario(Random(seed), 4, 30, f"found by seed {seed}, orders that change", THREE)
         wrong = disagreements(made, fed(made).results())
-        assert not wrong, as_case(made.only(*wrong)) + "\n".join(wrong.values())
+        assert_right(made, wrong)
     assert shuffled.found > 100
 
 
@@ -80,7 +80,7 @@ def test_however_the_rows_are_cut_into_batches(seed: int) -> None:
     whole = [(name, pa.concat_tables([rows for of, rows in made.feeds if of == name])) for name in streams]
     once = replace(made, feeds=tuple(whole))
     wrong = disagreements(once, fed(once).results())
-    assert not wrong, as_case(once.only(*wrong)) + "\n".join(wrong.values())
+    assert_right(once, wrong)
 
 
 @pytest.mark.parametrize("seed", SEEDS[:10])
@@ -96,7 +96,7 @@ def test_rows_read_again_after_a_stop_tell_nothing_twice(seed: int) -> None:
         loom.feed(stream, rows)
     loom.drain()
     wrong = disagreements(made, loom.results())
-    assert not wrong, as_case(made.only(*wrong)) + "\n".join(wrong.values())
+    assert_right(made, wrong)
 
 
 def _resumed(before: Loom, made: Scenario, stop: int) -> Loom:

@@ -15,7 +15,7 @@ import pytest
 from tests.cases import first
 from tests.properties.asks import Pick
 from tests.properties.relationlives import changed, stopped
-from tests.properties.relations import Scenario, as_case, disagreements, scenario
+from tests.properties.relations import Scenario, as_case, assert_right, disagreements, scenario
 from tests.properties.relationsizes import EVERYTHING
 from tests.unit.engine.relations.homes import OnHome
 from weft.engine import runtime
@@ -97,7 +97,7 @@ def test_stopped_at_random_places_it_tells_what_the_reference_says(
     monkeypatch.setattr(runtime, "SNAPSHOT_EVERY", rng.choice([1, 2, 3]))
     made = scenario(rng, 4, 40, f"found by seed {4000 + seed}, stopped")
     wrong = disagreements(made, stopped(made, adapter, rng))
-    assert not wrong, as_case(made.only(*wrong)) + "\n".join(wrong.values())
+    assert_right(made, wrong)
 
 
 @pytest.mark.parametrize("seed", first(3, range(6)))
@@ -108,7 +108,7 @@ def test_all_that_can_be_asked_is_told_through_stops(
     monkeypatch.setattr(runtime, "SNAPSHOT_EVERY", 1 + seed % 3)
     made = scenario(rng, 6, 24, f"found by seed {8000 + seed}, stopped", EVERYTHING)
     wrong = disagreements(made, stopped(made, adapter, rng))
-    assert not wrong, as_case(made.only(*wrong)) + "\n".join(wrong.values())
+    assert_right(made, wrong)
 
 
 @pytest.mark.parametrize("seed", first(4, range(8)))
@@ -119,7 +119,7 @@ def test_changes_told_early_add_up_to_the_truth(
     monkeypatch.setattr(runtime, "SNAPSHOT_EVERY", 1 + seed % 3)
     made = early(scenario(rng, 6, 40, f"found by seed {5000 + seed}, changes, stopped"))
     wrong = disagreements(made, stopped(made, adapter, rng))
-    assert not wrong, as_case(made.only(*wrong)) + "\n".join(wrong.values())
+    assert_right(made, wrong)
 
 
 def early(made: Scenario) -> Scenario:

@@ -10,7 +10,7 @@ import pytest
 
 from tests.cases import first
 from tests.properties.relationlives import changed, stopped
-from tests.properties.relations import as_case, disagreements, scenario
+from tests.properties.relations import as_case, assert_right, disagreements, scenario
 from tests.unit.engine.crew import LocalCrew
 from tests.unit.engine.relations.homes import OnHome
 from tests.unit.engine.relations.test_restarts import PROGRAM, early, live, rows, told
@@ -52,7 +52,7 @@ def test_stopped_and_forgotten_they_tell_what_the_reference_says(
     monkeypatch.setattr(runtime, "SNAPSHOT_EVERY", rng.choice([1, 2, 3]))
     made = scenario(rng, 6, 40, f"found by seed {14000 + seed}, stopped")
     wrong = disagreements(made, stopped(made, adapter, rng))
-    assert not wrong, as_case(made.only(*wrong)) + "\n".join(wrong.values())
+    assert_right(made, wrong)
 
 
 @pytest.mark.parametrize("seed", first(3, range(12)))
@@ -62,7 +62,7 @@ def test_moved_they_tell_the_same(seed: int, tmp_path: Path, monkeypatch: pytest
     adapter = Moving(tmp_path / "home", rng)
     made = scenario(rng, 6, 40, f"found by seed {15000 + seed}, moved")
     wrong = disagreements(made, stopped(made, adapter, rng))
-    assert not wrong, as_case(made.only(*wrong)) + "\n".join(wrong.values())
+    assert_right(made, wrong)
     adapter.stop()
 
 
@@ -75,7 +75,7 @@ def test_changes_told_early_are_put_right_wherever_they_were_told(
     adapter = Moving(tmp_path / "home", rng)
     made = early(scenario(rng, 8, 40, f"found by seed {16000 + seed}, changes, moved"))
     wrong = disagreements(made, stopped(made, adapter, rng))
-    assert not wrong, as_case(made.only(*wrong)) + "\n".join(wrong.values())
+    assert_right(made, wrong)
     adapter.stop()
 
 
