@@ -12,7 +12,7 @@ from tests.cases import first
 from tests.properties.relationchanges import come_and_go, in_small_batches, joins, vouched
 from tests.properties.relations import assert_right, scenario
 from tests.unit.engine.relations.homes import OnHome
-from tests.unit.engine.relations.test_held import QUERIES, STREAMS, batch, program
+from tests.unit.engine.relations.test_held import STREAMS, all_wanted, asks_of, batch, program
 from weft.engine import runtime
 from weft.kernels.combine import Ints
 from weft.kernels.relations.lots import Found
@@ -95,16 +95,7 @@ def test_a_chain_holds_what_is_wanted_of_it_after_any_changes(seed: int, adapter
             adapter.ingest(stream, batch(now, values))
             rows += [(now, v) for v in values]
         (chain,) = adapter.runtime.relations.graph.chains
-        wanted = {
-            name: {
-                (stream, at)
-                for stream, rows in history.items()
-                for at, (time, v) in enumerate(rows)
-                if since[name] < time > now - QUERIES[name][0] and (stream == "b" or v >= QUERIES[name][1])
-            }
-            for name in running
-        }
-        assert chain.rows == len(set().union(*wanted.values()))
+        assert chain.rows == all_wanted(history, now, [asks_of(name, since[name]) for name in running])
         most = max(most, len(running))
     assert most == 3
 
