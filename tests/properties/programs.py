@@ -181,6 +181,11 @@ def disagreements(made: Scenario, found: dict[str, pa.Table]) -> dict[str, str]:
     return {name: text for name, text in differences.items() if text}
 
 
+def assert_right(made: Scenario, wrong: dict[str, str]) -> None:
+    """Nothing is wrong with any query; else it is shown, as a case to be kept and as differences."""
+    assert not wrong, as_case(made.only(*wrong)) + "\n".join(wrong.values())
+
+
 def as_case(made: Scenario) -> str:
     """The scenario as the text of a `.test` file, with the rows that the reference expects."""
     expected: dict[str, Any] = run(made, DuckOracle())

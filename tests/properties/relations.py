@@ -180,6 +180,11 @@ def _begun_difference(known: DuckTruth, relation: Emitted, told: Sequence[Row]) 
     return relation_difference(begins, known.told(begins), [(row[0], *row[2:]) for row in told])
 
 
+def assert_right(made: Scenario, wrong: dict[str, str]) -> None:
+    """Nothing is wrong with any query; else it is shown, as a case to be kept and as differences."""
+    assert not wrong, as_case(made.only(*wrong)) + "\n".join(wrong.values())
+
+
 def as_case(made: Scenario) -> str:
     """The scenario as the text of a `.test` file, with what the reference tells."""
     known = truth(made)

@@ -16,7 +16,7 @@ import pytest
 from hypothesis import given, settings
 
 from tests.properties.plainly import disagreements, histories
-from tests.properties.relations import Scenario, as_case, scenario, scenarios, truth
+from tests.properties.relations import Scenario, as_case, assert_right, scenario, scenarios, truth
 from tests.properties.relationsizes import EVERYTHING
 from tests.properties.relationtruth import DuckTruth
 from tests.properties.test_programs import QUICK
@@ -43,7 +43,7 @@ Row = tuple[Any, ...]
 @settings(QUICK, max_examples=8)
 def test_the_sql_says_what_a_few_loops_say(made: Scenario) -> None:
     wrong = disagreements(made)
-    assert not wrong, as_case(made.only(*wrong)) + "\n".join(wrong.values())
+    assert_right(made, wrong)
 
 
 def emissions(made: Scenario) -> Iterator[Emitted]:
@@ -193,7 +193,7 @@ def test_the_oracle_tells_all_in_the_end_and_takes_nothing_back(made: Scenario) 
 @settings(QUICK, max_examples=6)
 def test_the_sql_says_what_a_few_loops_say_of_all_that_can_be_asked(made: Scenario) -> None:
     wrong = disagreements(made)
-    assert not wrong, as_case(made.only(*wrong)) + "\n".join(wrong.values())
+    assert_right(made, wrong)
 
 
 @given(scenarios(most_queries=10, most_rows=0, sizes=EVERYTHING))

@@ -9,7 +9,7 @@ from random import Random
 import pytest
 
 from tests.cases import first
-from tests.properties.programs import STREAM, Scenario, as_case, disagreements, run, scenario
+from tests.properties.programs import STREAM, Scenario, assert_right, disagreements, run, scenario
 from tests.properties.test_weft import assert_same, weft
 from weft.kernels.picks import HasAll
 from weft.optimize.pipeline import optimize_program
@@ -39,7 +39,7 @@ def check(made: Scenario, spark, home: Path) -> None:
     assert picking(made) > 5
     with weft(spark, home) as adapter:
         wrong = disagreements(made, run(made, adapter))
-    assert not wrong, as_case(made.only(*wrong)) + "\n".join(wrong.values())
+    assert_right(made, wrong)
 
 
 @pytest.mark.parametrize("seed", first(2, range(8000, 8004)))

@@ -8,7 +8,7 @@ from random import Random
 import pytest
 
 from tests.cases import first
-from tests.properties.programs import STREAM, as_case, disagreements, scenario
+from tests.properties.programs import STREAM, assert_right, disagreements, scenario
 from tests.properties.test_weft import weft
 from tests.properties.treatments import switches, treatments
 
@@ -36,4 +36,4 @@ def test_switched_at_random_and_killed_between(seed: int, spark, tmp_path: Path)
         found = {query: adapter.results(query) for query, _ in made.queries}
     assert switched
     wrong = disagreements(made, found)
-    assert not wrong, as_case(made.only(*wrong)) + "\n".join(wrong.values())
+    assert_right(made, wrong)

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 from tests.cases import first
-from tests.properties.programs import STREAM, Scenario, as_case, disagreements, run, scenario
+from tests.properties.programs import STREAM, Scenario, assert_right, disagreements, run, scenario
 from weft.optimize.pipeline import optimize_program
 from weft.share import predicates, slicing
 from weft.share.build import build
@@ -31,7 +31,7 @@ def test_weft_agrees_with_the_reference(seed: int, spark, tmp_path: Path) -> Non
     made = scenario(Random(seed), 1 + seed, 20 + 3 * seed, f"found by seed {seed}")
     with weft(spark, tmp_path) as adapter:
         wrong = disagreements(made, run(made, adapter))
-    assert not wrong, as_case(made.only(*wrong)) + "\n".join(wrong.values())
+    assert_right(made, wrong)
 
 
 @pytest.mark.parametrize(
@@ -46,7 +46,7 @@ def test_conditions_that_become_keys_change_no_answer(
     assert picking
     with weft(spark, tmp_path) as adapter:
         wrong = disagreements(made, run(made, adapter))
-    assert not wrong, as_case(made.only(*wrong)) + "\n".join(wrong.values())
+    assert_right(made, wrong)
 
 
 @pytest.mark.parametrize("seed", first(2, SEEDS[:3]))
@@ -55,7 +55,7 @@ def test_grouping_sets_agree_with_the_reference(seed: int, spark, tmp_path: Path
     assert any(tap.others for stream in build(bound(made.text)).streams for tap in stream.taps)
     with weft(spark, tmp_path) as adapter:
         wrong = disagreements(made, run(made, adapter))
-    assert not wrong, as_case(made.only(*wrong)) + "\n".join(wrong.values())
+    assert_right(made, wrong)
 
 
 @pytest.mark.parametrize("seed", first(2, SEEDS[:3]))
@@ -68,7 +68,7 @@ def test_grouping_sets_of_groups_that_are_picked(
     assert any(tap.others and tap.picks for tap in taps)
     with weft(spark, tmp_path) as adapter:
         wrong = disagreements(made, run(made, adapter))
-    assert not wrong, as_case(made.only(*wrong)) + "\n".join(wrong.values())
+    assert_right(made, wrong)
 
 
 @pytest.mark.parametrize("seed", first(2, SEEDS[:3]))
@@ -81,7 +81,7 @@ def test_slices_that_are_combined_change_no_answer(
     assert any(stream.edges.combined for stream in build(bound(made.text)).streams)
     with weft(spark, tmp_path) as adapter:
         wrong = disagreements(made, run(made, adapter))
-    assert not wrong, as_case(made.only(*wrong)) + "\n".join(wrong.values())
+    assert_right(made, wrong)
 
 
 @pytest.mark.parametrize("seed", first(2, SEEDS[:3]))
@@ -94,7 +94,7 @@ def test_queries_that_ask_the_same_are_answered_as_each_asks(
     assert sum(len(same_as(stream)) for stream in plan.streams) > 5
     with weft(spark, tmp_path) as adapter:
         wrong = disagreements(made, run(made, adapter))
-    assert not wrong, as_case(made.only(*wrong)) + "\n".join(wrong.values())
+    assert_right(made, wrong)
 
 
 @pytest.mark.parametrize("seed", first(2, SEEDS[:3]))

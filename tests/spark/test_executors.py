@@ -13,7 +13,7 @@ import pyarrow as pa
 import pytest
 
 from tests.cases import first
-from tests.properties.programs import STREAM, Scenario, as_case, disagreements, run, scenario
+from tests.properties.programs import STREAM, Scenario, assert_right, disagreements, run, scenario
 from weft.engine.arena import local_directory
 from weft.errors import RunError
 from weft.share import predicates
@@ -58,7 +58,7 @@ def agrees(made: Scenario, spark, home: Path, crew: SparkCrew | None = None) -> 
         wrong = disagreements(made, run(made, adapter))
     finally:
         adapter.stop()
-    assert not wrong, as_case(made.only(*wrong)) + "\n".join(wrong.values())
+    assert_right(made, wrong)
 
 
 @pytest.mark.parametrize("seed", first(2, range(3)))
@@ -111,7 +111,7 @@ def test_cells_that_are_lost_or_moved_cost_no_answer(spark, crew: SparkCrew, tmp
         finally:
             adapter.stop()
     wrong = disagreements(made, answers)
-    assert not wrong, as_case(made.only(*wrong)) + "\n".join(wrong.values())
+    assert_right(made, wrong)
     assert reloads
 
 

@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from tests.ages import set_age
-from tests.properties.programs import STREAM, as_case, disagreements, scenario
+from tests.properties.programs import STREAM, assert_right, disagreements, scenario
 from weft.engine import strides
 from weft.engine.placement import AUTO, Limits
 from weft.errors import RunError
@@ -66,7 +66,7 @@ def test_cells_that_go_and_come_back_cost_no_answer(spark, tmp_path: Path) -> No
     finally:
         placement.close()
         adapter.stop()
-    assert not wrong, as_case(made.only(*wrong)) + "\n".join(wrong.values())
+    assert_right(made, wrong)
     moves = [(before, after) for before, after in pairwise(held) if before != after]
     assert {(0, 2), (2, 0)} <= set(moves)
 

@@ -9,7 +9,7 @@ from random import Random
 import pytest
 
 from tests.properties.relationlives import changed, stopped
-from tests.properties.relations import as_case, disagreements, scenario
+from tests.properties.relations import as_case, assert_right, disagreements, scenario
 from weft.engine import runtime
 from weft.spark.executors import SparkCrew
 from weft.spark.replay import Replay
@@ -36,7 +36,7 @@ def test_stopped_at_random_places(seed: int, adapter: Replay, monkeypatch: pytes
     monkeypatch.setattr(runtime, "SNAPSHOT_EVERY", 1 + seed)
     made = scenario(rng, 8, 30, f"found by seed {8000 + seed}, stopped")
     wrong = disagreements(made, stopped(made, adapter, rng))
-    assert not wrong, as_case(made.only(*wrong)) + "\n".join(wrong.values())
+    assert_right(made, wrong)
 
 
 def test_queries_come_and_go(adapter: Replay, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -60,7 +60,7 @@ def test_beside_aggregates_on_executors(spark, tmp_path: Path) -> None:
             wrong = disagreements(made, {name: adapter.results(name) for name, _ in made.queries})
             sums.append([sorted(rows_of(adapter.results(name)), key=repr) for name in ("sums", "most")])
             adapter.stop()
-            assert not wrong, as_case(made.only(*wrong)) + "\n".join(wrong.values())
+            assert_right(made, wrong)
     finally:
         crew.close()
     assert sums[0] == sums[1]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import replace
 
 import pytest
@@ -47,12 +48,24 @@ def told(example: Example, emission: Emission) -> list[Row]:
     return [tuple(row) for row in rows_of(loom.results()["q"])]
 
 
+def bags(example: Example) -> dict[float, list[Row]]:
+    """What is there as of each instant: all that has begun by then without what has ended."""
+    begun, ended = told(example, Emission.ISTREAM), told(example, Emission.DSTREAM)
+    return {at: list((_until(begun, at) - _until(ended, at)).elements()) for at in example.as_of}
+
+
+def _until(changes: list[Row], at: float) -> Counter[Row]:
+    return Counter(tuple(row) for time, *row in changes if time <= when(at))
+
+
 def _is_distinct(example: Example) -> bool:
     return isinstance(example.asked.body, Pick) and example.asked.body.distinct
 
 
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda example: example.name)
 def test_the_engine_tells_the_answers(example: Example) -> None:
+    for at, rows in bags(example).items() if example.as_of else ():
+        assert not difference(example.as_of[at], rows), at
     if example.lives is not None and not _is_distinct(example):
         lives = [(when(begin), end and when(end), *row) for begin, end, row in example.lives]
         assert not difference(lives, told(example, Emission.LIVES))

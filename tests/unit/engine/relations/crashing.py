@@ -63,6 +63,7 @@ def live(path: Path, crew: LocalCrew | None = None) -> None:
         stream = next(name for name, log in logs.items() if log.next == least)
         adapter.ingest(stream, rows_of(stream, least))
     adapter.drain(None)
+    assert bool(adapter.runtime.spreads) == (crew is not None), "what should lie in buckets does not"
     adapter.stop()
 
 

@@ -52,15 +52,19 @@ def test_an_undisturbed_run_tells_of_everything(undisturbed: dict[str, Counter[s
     assert all(undisturbed["late"].values())
 
 
-@pytest.mark.parametrize("point", each(2, POINTS))
-def test_killed_there_and_started_again_it_tells_the_same(
-    crashes: Crashes, undisturbed: dict[str, Counter[str]], memory: Path, point: str
-) -> None:
-    path = memory / point
+def killed(crashes: Crashes, path: Path, point: str) -> dict[str, Counter[str]]:
+    """All that is told by a program that was killed there, again and again, and came to its end."""
     path.mkdir()
     ended = [crashes.live(path, f"{point}:{hit}") for hit in LIVES]
     assert ended[0] == "killed", "the program never got to this point"
     assert "failed" not in ended
     if ended[-1] != "done":
         assert crashes.live(path) == "done"
-    assert outcome(path) == undisturbed
+    return outcome(path)
+
+
+@pytest.mark.parametrize("point", each(2, POINTS))
+def test_killed_there_and_started_again_it_tells_the_same(
+    crashes: Crashes, undisturbed: dict[str, Counter[str]], memory: Path, point: str
+) -> None:
+    assert killed(crashes, memory / point, point) == undisturbed

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.cases import each
-from tests.unit.engine.relations.test_crashes import LIVES, POINTS, crashes, outcome, undisturbed
+from tests.unit.engine.relations.test_crashes import POINTS, crashes, killed, outcome, undisturbed
 from tests.unit.engine.test_crashes import Crashes, memory
 
 __all__ = ["crashes", "memory", "undisturbed"]
@@ -42,11 +42,4 @@ def test_undisturbed_they_tell_what_they_tell_in_the_driver(
 def test_killed_there_and_started_again_they_tell_the_same(
     bucketed: Crashes, undisturbed: dict[str, Counter[str]], memory: Path, point: str
 ) -> None:
-    path = memory / f"bucketed {point}".replace(" ", "-")
-    path.mkdir()
-    ended = [bucketed.live(path, f"{point}:{hit}") for hit in LIVES]
-    assert ended[0] == "killed", "the program never got to this point"
-    assert "failed" not in ended
-    if ended[-1] != "done":
-        assert bucketed.live(path) == "done"
-    assert outcome(path) == undisturbed
+    assert killed(bucketed, memory / f"bucketed-{point}", point) == undisturbed

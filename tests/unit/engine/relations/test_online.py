@@ -10,9 +10,9 @@ import pytest
 
 from tests.cases import first
 from tests.properties.relationchanges import come_and_go, in_small_batches, joins, vouched
-from tests.properties.relations import as_case, scenario
+from tests.properties.relations import assert_right, scenario
 from tests.unit.engine.relations.homes import OnHome
-from tests.unit.engine.relations.test_held import QUERIES, STREAMS, batch, program
+from tests.unit.engine.relations.test_held import STREAMS, all_wanted, asks_of, batch, program
 from weft.engine import runtime
 from weft.kernels.combine import Ints
 from weft.kernels.relations.lots import Found
@@ -95,16 +95,7 @@ def test_a_chain_holds_what_is_wanted_of_it_after_any_changes(seed: int, adapter
             adapter.ingest(stream, batch(now, values))
             rows += [(now, v) for v in values]
         (chain,) = adapter.runtime.relations.graph.chains
-        wanted = {
-            name: {
-                (stream, at)
-                for stream, rows in history.items()
-                for at, (time, v) in enumerate(rows)
-                if since[name] < time > now - QUERIES[name][0] and (stream == "b" or v >= QUERIES[name][1])
-            }
-            for name in running
-        }
-        assert chain.rows == len(set().union(*wanted.values()))
+        assert chain.rows == all_wanted(history, now, [asks_of(name, since[name]) for name in running])
         most = max(most, len(running))
     assert most == 3
 
@@ -121,7 +112,7 @@ def test_joins_of_one_chain_come_and_go(seed: int, adapter: OnHome, monkeypatch:
         assert all((chain.left, chain.right) == ("a", "b") for chain in chains)
 
     wrong = come_and_go(in_small_batches(made, rng), adapter, rng, watch)
-    assert not wrong, as_case(made.only(*wrong)) + "\n".join(wrong.values())
+    assert_right(made, wrong)
 
 
 @pytest.mark.parametrize("seed", first(4, range(10)))
@@ -130,7 +121,7 @@ def test_any_queries_come_and_go(seed: int, adapter: OnHome, monkeypatch: pytest
     monkeypatch.setattr(runtime, "SNAPSHOT_EVERY", 1 + seed % 3)
     made = scenario(rng, 6, 60, f"found by seed {8000 + seed}, changed")
     wrong = come_and_go(in_small_batches(vouched(made), rng), adapter, rng)
-    assert not wrong, as_case(made.only(*wrong)) + "\n".join(wrong.values())
+    assert_right(made, wrong)
 
 
 @pytest.mark.parametrize("seed", first(2, range(5)))
@@ -141,5 +132,5 @@ def test_joins_that_begin_with_full_windows(
     monkeypatch.setattr(runtime, "SNAPSHOT_EVERY", 1 + seed % 3)
     made = joins(scenario(rng, 1, 60, f"found by seed {9000 + seed}, changed"), rng, 6)
     wrong = come_and_go(in_small_batches(vouched(made), rng), adapter, rng)
-    assert not wrong, as_case(made.only(*wrong)) + "\n".join(wrong.values())
+    assert_right(made, wrong)
     assert any(version.whole for version in adapter.runtime.catalog.all_versions())

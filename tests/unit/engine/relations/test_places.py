@@ -9,7 +9,7 @@ from random import Random
 import pytest
 
 from tests.properties.relationqueries import Sizes
-from tests.properties.relations import Scenario, as_case, disagreements, scenario
+from tests.properties.relations import Scenario, as_case, assert_right, disagreements, scenario
 from tests.unit.engine.relations.loom import Loom, resume
 from weft.optimize.pipeline import optimize_program
 from weft.plan.nodes import Program, Related
@@ -70,4 +70,4 @@ def test_another_place_after_a_stop_tells_nothing_twice(seed: int) -> None:
         after.feed(stream, rows)
     after.drain()
     wrong = disagreements(made, after.results())
-    assert not wrong, as_case(made.only(*wrong)) + "\n".join(wrong.values())
+    assert_right(made, wrong)

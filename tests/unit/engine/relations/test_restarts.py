@@ -3,23 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
-from random import Random
 from typing import Any
 
 import pyarrow as pa
 import pytest
 
-from tests.cases import first
-from tests.properties.asks import Pick
-from tests.properties.relationlives import changed, stopped
-from tests.properties.relations import Scenario, as_case, disagreements, scenario
-from tests.properties.relationsizes import EVERYTHING
 from tests.unit.engine.relations.homes import OnHome
 from weft.engine import runtime
-from weft.lang.bodies import Emission
 from weft.testing.values import rows_of
 
 STREAMS = """
@@ -87,61 +79,6 @@ def agree(path: Path, text: str, feeds: list[tuple[str, pa.Table] | None]) -> di
         adapter.stop()
     assert answers[1] == answers[0]
     return answers[0]
-
-
-@pytest.mark.parametrize("seed", first(5, range(12)))
-def test_stopped_at_random_places_it_tells_what_the_reference_says(
-    seed: int, adapter: OnHome, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    rng = Random(4000 + seed)
-    monkeypatch.setattr(runtime, "SNAPSHOT_EVERY", rng.choice([1, 2, 3]))
-    made = scenario(rng, 4, 40, f"found by seed {4000 + seed}, stopped")
-    wrong = disagreements(made, stopped(made, adapter, rng))
-    assert not wrong, as_case(made.only(*wrong)) + "\n".join(wrong.values())
-
-
-@pytest.mark.parametrize("seed", first(3, range(6)))
-def test_all_that_can_be_asked_is_told_through_stops(
-    seed: int, adapter: OnHome, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    rng = Random(8000 + seed)
-    monkeypatch.setattr(runtime, "SNAPSHOT_EVERY", 1 + seed % 3)
-    made = scenario(rng, 6, 24, f"found by seed {8000 + seed}, stopped", EVERYTHING)
-    wrong = disagreements(made, stopped(made, adapter, rng))
-    assert not wrong, as_case(made.only(*wrong)) + "\n".join(wrong.values())
-
-
-@pytest.mark.parametrize("seed", first(4, range(8)))
-def test_changes_told_early_add_up_to_the_truth(
-    seed: int, adapter: OnHome, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    rng = Random(5000 + seed)
-    monkeypatch.setattr(runtime, "SNAPSHOT_EVERY", 1 + seed % 3)
-    made = early(scenario(rng, 6, 40, f"found by seed {5000 + seed}, changes, stopped"))
-    wrong = disagreements(made, stopped(made, adapter, rng))
-    assert not wrong, as_case(made.only(*wrong)) + "\n".join(wrong.values())
-
-
-def early(made: Scenario) -> Scenario:
-    """The queries that may tell changes, and do so."""
-    queries = tuple(
-        (name, replace(asked, emission=Emission.CHANGES))
-        for name, asked in made.queries
-        if isinstance(asked.body, Pick) and not asked.body.slide
-    )
-    assert queries
-    return replace(made, queries=queries)
-
-
-@pytest.mark.parametrize("seed", first(5, range(12)))
-def test_queries_come_and_go_between_stops(
-    seed: int, adapter: OnHome, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    rng = Random(6000 + seed)
-    monkeypatch.setattr(runtime, "SNAPSHOT_EVERY", 1 + seed % 3)
-    made = scenario(rng, 4, 40, f"found by seed {6000 + seed}, changed")
-    wrong = changed(made, adapter, rng)
-    assert not wrong, as_case(made) + "\n".join(wrong.values())
 
 
 PAIRS = "SELECT x.v, y.v AS w FROM a [RANGE 10 SECONDS] x JOIN b [RANGE 10 SECONDS] y ON x.k = y.k"

@@ -6,7 +6,7 @@ from random import Random
 
 import pytest
 
-from tests.properties.relations import as_case, disagreements, scenario
+from tests.properties.relations import assert_right, disagreements, scenario
 from tests.properties.relationsizes import EVERYTHING
 from tests.unit.engine.relations.loom import fed
 from weft.engine.relations.changing import PairingChanges
@@ -21,7 +21,7 @@ SEEDS = range(8)
 def test_direct(seed: int) -> None:
     made = scenario(Random(seed), 4, 30, f"found by seed {seed}, direct")
     wrong = disagreements(made, fed(made, strategy=Strategy.DIRECT).results())
-    assert not wrong, as_case(made.only(*wrong)) + "\n".join(wrong.values())
+    assert_right(made, wrong)
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -29,7 +29,7 @@ def test_negative(seed: int) -> None:
     """It does not know how long rows live, so where others tell that, it is compared when they begin."""
     made = scenario(Random(seed), 4, 30, f"found by seed {seed}, negative")
     wrong = disagreements(made, fed(made, strategy=Strategy.NEGATIVE).results(), lives=False)
-    assert not wrong, as_case(made.only(*wrong)) + "\n".join(wrong.values())
+    assert_right(made, wrong)
 
 
 @pytest.mark.parametrize("strategy", Strategy)
@@ -38,7 +38,7 @@ def test_all_that_can_be_asked(seed: int, strategy: Strategy) -> None:
     made = scenario(Random(7000 + seed), 6, 20, f"found by seed {7000 + seed}, {strategy}", EVERYTHING)
     told = fed(made, strategy=strategy).results()
     wrong = disagreements(made, told, lives=strategy is not Strategy.NEGATIVE)
-    assert not wrong, as_case(made.only(*wrong)) + "\n".join(wrong.values())
+    assert_right(made, wrong)
 
 
 def test_each_has_operators_of_its_own() -> None:
