@@ -159,10 +159,16 @@ class Runtime:
                 )
             adopt(self, self.program, planned(self, self.program, anew=True))
 
-    def switch(self, picks_by: PicksBy, why: str) -> None:
-        """Have running queries pick by other columns, in windows that start after all rows so far."""
+    def switch(self, picks_by: PicksBy, why: str, epoch: int | None = None) -> bool:
+        """Have running queries pick by other columns, in windows that start after all rows so far.
+
+        False: nothing is switched, for another `epoch` is in force by now than that it was found of.
+        """
         with self._stepping, self.lock:
+            if epoch not in (None, self.epoch):
+                return False
             switch(self, picks_by, why)
+            return True
 
     def taken(self, stream: str) -> tuple[Taken, ...]:
         """The queries of a stream as its plan takes them."""
