@@ -31,6 +31,7 @@ from weft.log.ingest import IngestLog, IngestRecord
 from weft.log.snapshots import Snapshot, Snapshots
 from weft.plan.nodes import Program
 from weft.plan.relationtree import streams
+from weft.share.model.forecast import Basis
 from weft.share.nodes import SharedPlan
 from weft.share.relations.bucketing import key_columns
 from weft.times import Instant
@@ -82,11 +83,18 @@ class Relating:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Spreading:
-    """The queries whose relations lie in buckets; of its streams the program says when rows happened."""
+    """The queries whose relations lie in buckets; of its streams the program says when rows happened.
+
+    `basis`: what was known of the streams when the queries came.
+    """
 
     plan: SharedPlan
     program: Program
     bounds: Mapping[str, Instant]
+    basis: Basis = field(default_factory=Basis)
+
+    def adopted_by(self, relations: Relations) -> None:
+        relations.adopt(self.plan, self.program, self.bounds, basis=self.basis)
 
     def streams(self) -> set[str]:
         return {name for each in self.plan.related for name in streams(each.relation)}
@@ -124,7 +132,7 @@ def relate(errand: Relating, plan: Spreading, bucket: int, cache: Cache) -> Rela
     held = Held(errand.version, _rebuilt(errand, plan, logs)) if cached is None else cached
     relations = held.relations
     if held.version != errand.version:
-        relations.adopt(plan.plan, plan.program, plan.bounds)
+        plan.adopted_by(relations)
         held.version = errand.version
     answers = {} if errand.now == errand.before else logs.step(relations, errand.before, errand.now)
     for stream, first in errand.first.items():
@@ -199,7 +207,7 @@ _NOTHING = pa.table({})
 def _rebuilt(errand: Relating, plan: Spreading, logs: _Logs) -> Relations:
     """The relations as the errand begins, from the last snapshot and the log."""
     relations = Relations(without_spark)
-    relations.adopt(plan.plan, plan.program, plan.bounds)
+    plan.adopted_by(relations)
     at = Moment()
     if errand.base is not None:
         snapshot = Snapshots(logs.home).open(errand.base)
