@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
@@ -20,7 +21,7 @@ from weft.engine.buckets import Share
 from weft.engine.errands import Cache
 from weft.engine.intake import is_apart, part_name, rows_together
 from weft.engine.relations.evaluate import without_spark
-from weft.engine.relations.parting import part, places
+from weft.engine.relations.parting import RowsBy, part, places
 from weft.engine.relations.state import ARRIVALS, SAVED, Relations
 from weft.engine.windows import Reach, Times
 from weft.kernels.arrow import whole
@@ -175,30 +176,18 @@ class _Logs:
                 relations.refill(stream, number, rows)
         relations.refilled(then.reach, then.latest)
 
-    def _batches(self, stream: str, first: int, upto: Moment) -> Iterator[tuple[int, _InBatch]]:
+    def _batches(self, stream: str, first: int, upto: Moment) -> Iterator[tuple[int, RowsBy]]:
         log = IngestLog(self.home, stream, listed=False)
         for number in range(first, upto.positions.get(stream, -1) + 1):
-            yield number, _InBatch(log, log.read(number), self.share)
+            yield number, cache(partial(self._rows, log, log.read(number)))
 
-
-class _InBatch:
-    """The rows of a batch that lie in one bucket, by whatever they are parted."""
-
-    def __init__(self, log: IngestLog, record: IngestRecord, share: Share) -> None:
-        self._log, self._record, self._share = log, record, share
-        self._found: dict[tuple[str, ...], pa.Table] = {}
-
-    def __call__(self, by: tuple[str, ...]) -> pa.Table:
-        if by not in self._found:
-            self._found[by] = self._read(by)
-        return self._found[by]
-
-    def _read(self, by: tuple[str, ...]) -> pa.Table:
-        record, name = self._record, part_name(by, self._share.bucket)
-        if record.meta["buckets"] == self._share.buckets and is_apart(record, by):
-            return self._log.load(record, name) if name in record.tables else _NOTHING
-        rows = rows_together(record, lambda each: self._log.load(record, each))
-        return _NOTHING if rows is None else part(rows, by, self._share)
+    def _rows(self, log: IngestLog, record: IngestRecord, by: tuple[str, ...]) -> pa.Table:
+        """The rows of a batch that lie in the bucket, where they are parted by this."""
+        name = part_name(by, self.share.bucket)
+        if record.meta["buckets"] == self.share.buckets and is_apart(record, by):
+            return log.load(record, name) if name in record.tables else _NOTHING
+        rows = rows_together(record, lambda each: log.load(record, each))
+        return _NOTHING if rows is None else part(rows, by, self.share)
 
 
 _NOTHING = pa.table({})
