@@ -136,7 +136,15 @@ class Runtime:
                 self.logs[name] = IngestLog(self.home, name)
                 self.latest[name] = max(_latest(self.logs[name].records()), self.folded.get(name, BEGINNING))
             self.declare(program)
+            flows = set(self.relations.flows)
             put_in_force(self, program)
+            if flows != set(self.relations.flows):
+                self._save_flows()
+
+    def _save_flows(self) -> None:
+        """Tables of changes that came or went: a restart is not to go on with those of the last snapshot."""
+        if self.step_number >= 0 and self._failure is None:
+            save(self)
 
     def declare(self, program: Program) -> None:
         """The tables of a program that is to be in force; refused if one was made otherwise before."""
