@@ -119,10 +119,8 @@ def turns(versions: Iterable[QueryVersion]) -> dict[str, Turn]:
 
 def switches(catalog: Catalog, most: int) -> tuple[Happened, ...]:
     """The last switches of running queries, no more than so many."""
-    versions = [query for query in catalog.all_versions() if query.switched is not None]
-    turning = {
-        query.switched.epoch for query in versions if query.switched and query.switched.before is not None
-    }
+    switched = [query.switched for query in catalog.queries() if query.switched is not None]
+    turning = {each.epoch for each in switched if each.before is not None}
     made = [epoch for epoch in catalog.epochs if epoch.switched][-most:]
     return tuple(
         Happened(

@@ -102,12 +102,13 @@ def adopt(runtime: Runtime, program: Program, plan: SharedPlan) -> None:
         plan = replace(plan, streams=tuple(spread(stream) for stream in plan.streams))
     floors = {query.name: query.bound for query in runtime.running.values() if query.bound is not None}
     whole = frozenset(query.name for query in runtime.running.values() if query.whole)
-    here = runtime.spreads.adopt(plan, program, floors, whole)
+    basis = basis_of(runtime)
+    here = runtime.spreads.adopt(plan, program, floors, whole, basis)
     parted = [runtime.spreads.parted(stream, here, program.tables) for stream in plan.streams]
     runtime.program, runtime.plan = program, replace(plan, streams=tuple(parted))
     runtime.epoch = runtime.catalog.epochs[-1].number
     _adopt_streams(runtime, floors)
-    runtime.relations.adopt(here, program, floors, whole, basis_of(runtime))
+    runtime.relations.adopt(here, program, floors, whole, basis)
 
 
 def _adopt_streams(runtime: Runtime, floors: Mapping[str, Instant]) -> None:

@@ -41,12 +41,12 @@ class Replanning:
     def review(self, runtime: Runtime, measured: Callable[[], Measured]) -> None:
         """Now and then: switch queries of a stream if that pays, as it did when it was last looked at."""
         with runtime.lock:
-            due = [plan for plan in runtime.plan.streams if self._is_due(runtime, plan)]
+            due = [plan.stream.name for plan in runtime.plan.streams if self._is_due(runtime, plan)]
         if not due or self._clock() < self._not_before:
             return
         began, counted = self._clock(), measured()
-        for plan in due:
-            self._look(runtime, plan, counted)
+        for stream in due:
+            self._look(runtime, stream, counted)
         self._not_before = self._clock() + RARELY * (self._clock() - began)
 
     def _is_due(self, runtime: Runtime, plan: StreamPlan) -> bool:
@@ -62,10 +62,9 @@ class Replanning:
         passed = (runtime.folded.get(plan.stream.name, since) - since) / SECOND
         return any(tap.earlier is not None for tap in plan.taps) or passed < self._limits.rest
 
-    def _look(self, runtime: Runtime, plan: StreamPlan, measured: Measured) -> None:
-        name = plan.stream.name
+    def _look(self, runtime: Runtime, name: str, measured: Measured) -> None:
         self._looked[name] = runtime.positions.get(name, -1) // LOOK
-        offer = self._offer(runtime, plan, measured)
+        offer, epoch = self._offer(runtime, name, measured)
         before = self._found.pop(name, [])
         if offer is None:
             return
@@ -74,15 +73,17 @@ class Replanning:
             self._found[name] = [*same, offer]
             return
         why = offer.show(self._limits)
-        runtime.switch(offer.picks_by, why)
-        _log.info("stream %s is planned anew: %s", name, why)
+        if runtime.switch(offer.picks_by, why, epoch):
+            _log.info("stream %s is planned anew: %s", name, why)
 
-    def _offer(self, runtime: Runtime, plan: StreamPlan, measured: Measured) -> Offer | None:
-        counted = measured.streams.get(plan.stream.name)
-        if counted is None or counted.rows < ENOUGH:
-            return None
+    def _offer(self, runtime: Runtime, stream: str, measured: Measured) -> tuple[Offer | None, int]:
+        """What pays, and the epoch that it was found of: in another, queries may be others by their names."""
+        counted = measured.streams.get(stream)
         with runtime.lock:
+            epoch, plan = runtime.stream_plan(stream)
+            if plan is None or counted is None or counted.rows < ENOUGH:
+                return None, epoch
             hidden = {name: query.picks_by for name, query in runtime.running.items()}
-            taken = runtime.taken(plan.stream.name)
+            taken = runtime.taken(stream)
         basis = Basis(measured.loads(), constants_of(runtime.home.path))
-        return best_offer(taken, plan, hidden, basis, self._limits)
+        return best_offer(taken, plan, hidden, basis, self._limits), epoch

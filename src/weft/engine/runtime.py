@@ -136,7 +136,15 @@ class Runtime:
                 self.logs[name] = IngestLog(self.home, name)
                 self.latest[name] = max(_latest(self.logs[name].records()), self.folded.get(name, BEGINNING))
             self.declare(program)
+            flows = set(self.relations.flows)
             put_in_force(self, program)
+            if flows != set(self.relations.flows):
+                self._save_flows()
+
+    def _save_flows(self) -> None:
+        """Tables of changes that came or went: a restart is not to go on with those of the last snapshot."""
+        if self.step_number >= 0 and self._failure is None:
+            save(self)
 
     def declare(self, program: Program) -> None:
         """The tables of a program that is to be in force; refused if one was made otherwise before."""
@@ -159,10 +167,16 @@ class Runtime:
                 )
             adopt(self, self.program, planned(self, self.program, anew=True))
 
-    def switch(self, picks_by: PicksBy, why: str) -> None:
-        """Have running queries pick by other columns, in windows that start after all rows so far."""
+    def switch(self, picks_by: PicksBy, why: str, epoch: int | None = None) -> bool:
+        """Have running queries pick by other columns, in windows that start after all rows so far.
+
+        False: nothing is switched, for another `epoch` is in force by now than that it was found of.
+        """
         with self._stepping, self.lock:
+            if epoch not in (None, self.epoch):
+                return False
             switch(self, picks_by, why)
+            return True
 
     def taken(self, stream: str) -> tuple[Taken, ...]:
         """The queries of a stream as its plan takes them."""

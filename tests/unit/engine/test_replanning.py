@@ -10,14 +10,15 @@ from pathlib import Path
 
 import pytest
 
-from tests.unit.engine.bench import Bench, Row, row
+from tests.unit.engine.bench import STREAM, Bench, Row, bound, row
 from weft.engine import census, knowledge, replanning
 from weft.engine.account import Account
 from weft.engine.epochs import turns
 from weft.engine.replanning import Replanning
 from weft.share.explain import explain_program
 from weft.share.model.measured import Measured
-from weft.share.model.offer import Limits
+from weft.share.model.offer import Limits, Offer
+from weft.share.reconsider import best_offer
 
 WINDOW = "[RANGE 4 SECONDS SLIDE 2 SECONDS]"
 RULES = "".join(
@@ -129,6 +130,28 @@ def test_what_happened_is_told(tmp_path: Path) -> None:
     (done,) = load.account.measured().switches
     assert done.settled
     assert done.why == under_way.why
+    load.bench.close()
+
+
+def test_a_program_that_changed_meanwhile_is_not_switched_by_what_was_found_of_the_one_before(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    load, offered = Load(tmp_path), []
+
+    def best_then_change(*given: object) -> Offer | None:
+        """The program changes after every offer: `r0` counts other rows, and the others stay."""
+        found = best_offer(*given)  # type: ignore[arg-type]
+        offered.append(found)
+        load.bench.runtime.change(bound(STREAM + RULES.replace("'s0'", f"'s{10 + len(offered)}'")))
+        return found
+
+    monkeypatch.setattr(replanning, "best_offer", best_then_change)
+    with caplog.at_level(logging.INFO, "weft"):
+        load.run(8, customers=ROWS)
+    assert len([offer for offer in offered if offer is not None]) >= LIMITS.looks
+    assert not caplog.messages
+    assert set(load.reasons) == {"program"}
+    assert load.picks_by == {("sym",)}
     load.bench.close()
 
 

@@ -12,6 +12,7 @@ from tests.cases import first
 from tests.properties.treatments import switches, treatments
 from tests.unit.engine.bench import STREAM, Bench, Row, bound, row
 from weft.engine import runtime
+from weft.engine.epochs import switches as switches_of
 
 WINDOW = "[RANGE 8 SECONDS SLIDE 4 SECONDS]"
 RULE = f"CREATE QUERY r{{0}} AS SELECT COUNT(*) AS n FROM trades {WINDOW} WHERE sym = 's{{0}}';\n"
@@ -89,6 +90,8 @@ def test_a_query_that_is_dropped_meanwhile_ends_both_halves(bench: Bench) -> Non
     finish(bench)
     assert counts(bench, "r0") == {}
     assert counts(bench, "r1") == {4: 1, 8: 1, 20: 1, 24: 1}
+    (told,) = switches_of(bench.runtime.catalog, 5)
+    assert told.settled  # nothing of it is left to be answered
     bench.close()
 
 

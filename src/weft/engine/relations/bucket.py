@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
@@ -20,7 +21,7 @@ from weft.engine.buckets import Share
 from weft.engine.errands import Cache
 from weft.engine.intake import is_apart, part_name, rows_together
 from weft.engine.relations.evaluate import without_spark
-from weft.engine.relations.parting import part, places
+from weft.engine.relations.parting import RowsBy, part, places
 from weft.engine.relations.state import ARRIVALS, SAVED, Relations
 from weft.engine.windows import Reach, Times
 from weft.kernels.arrow import whole
@@ -31,6 +32,7 @@ from weft.log.ingest import IngestLog, IngestRecord
 from weft.log.snapshots import Snapshot, Snapshots
 from weft.plan.nodes import Program
 from weft.plan.relationtree import streams
+from weft.share.model.forecast import Basis
 from weft.share.nodes import SharedPlan
 from weft.share.relations.bucketing import key_columns
 from weft.times import Instant
@@ -82,11 +84,18 @@ class Relating:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Spreading:
-    """The queries whose relations lie in buckets; of its streams the program says when rows happened."""
+    """The queries whose relations lie in buckets; of its streams the program says when rows happened.
+
+    `basis`: what was known of the streams when the queries came.
+    """
 
     plan: SharedPlan
     program: Program
     bounds: Mapping[str, Instant]
+    basis: Basis = field(default_factory=Basis)
+
+    def adopted_by(self, relations: Relations) -> None:
+        relations.adopt(self.plan, self.program, self.bounds, basis=self.basis)
 
     def streams(self) -> set[str]:
         return {name for each in self.plan.related for name in streams(each.relation)}
@@ -124,7 +133,7 @@ def relate(errand: Relating, plan: Spreading, bucket: int, cache: Cache) -> Rela
     held = Held(errand.version, _rebuilt(errand, plan, logs)) if cached is None else cached
     relations = held.relations
     if held.version != errand.version:
-        relations.adopt(plan.plan, plan.program, plan.bounds)
+        plan.adopted_by(relations)
         held.version = errand.version
     answers = {} if errand.now == errand.before else logs.step(relations, errand.before, errand.now)
     for stream, first in errand.first.items():
@@ -167,30 +176,18 @@ class _Logs:
                 relations.refill(stream, number, rows)
         relations.refilled(then.reach, then.latest)
 
-    def _batches(self, stream: str, first: int, upto: Moment) -> Iterator[tuple[int, _InBatch]]:
+    def _batches(self, stream: str, first: int, upto: Moment) -> Iterator[tuple[int, RowsBy]]:
         log = IngestLog(self.home, stream, listed=False)
         for number in range(first, upto.positions.get(stream, -1) + 1):
-            yield number, _InBatch(log, log.read(number), self.share)
+            yield number, cache(partial(self._rows, log, log.read(number)))
 
-
-class _InBatch:
-    """The rows of a batch that lie in one bucket, by whatever they are parted."""
-
-    def __init__(self, log: IngestLog, record: IngestRecord, share: Share) -> None:
-        self._log, self._record, self._share = log, record, share
-        self._found: dict[tuple[str, ...], pa.Table] = {}
-
-    def __call__(self, by: tuple[str, ...]) -> pa.Table:
-        if by not in self._found:
-            self._found[by] = self._read(by)
-        return self._found[by]
-
-    def _read(self, by: tuple[str, ...]) -> pa.Table:
-        record, name = self._record, part_name(by, self._share.bucket)
-        if record.meta["buckets"] == self._share.buckets and is_apart(record, by):
-            return self._log.load(record, name) if name in record.tables else _NOTHING
-        rows = rows_together(record, lambda each: self._log.load(record, each))
-        return _NOTHING if rows is None else part(rows, by, self._share)
+    def _rows(self, log: IngestLog, record: IngestRecord, by: tuple[str, ...]) -> pa.Table:
+        """The rows of a batch that lie in the bucket, where they are parted by this."""
+        name = part_name(by, self.share.bucket)
+        if record.meta["buckets"] == self.share.buckets and is_apart(record, by):
+            return log.load(record, name) if name in record.tables else _NOTHING
+        rows = rows_together(record, lambda each: log.load(record, each))
+        return _NOTHING if rows is None else part(rows, by, self.share)
 
 
 _NOTHING = pa.table({})
@@ -199,7 +196,7 @@ _NOTHING = pa.table({})
 def _rebuilt(errand: Relating, plan: Spreading, logs: _Logs) -> Relations:
     """The relations as the errand begins, from the last snapshot and the log."""
     relations = Relations(without_spark)
-    relations.adopt(plan.plan, plan.program, plan.bounds)
+    plan.adopted_by(relations)
     at = Moment()
     if errand.base is not None:
         snapshot = Snapshots(logs.home).open(errand.base)

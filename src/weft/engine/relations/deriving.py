@@ -27,18 +27,24 @@ class Deriving:
     def __init__(self, leaves: Iterable[Rows], types: Types) -> None:
         self._asked = {name: source for leaf in leaves for name, source in asks(leaf).items()}
         self._types = types
+        self._compiled: dict[str, Compiled | None] = {}
 
     def filled(self, rows: pa.Table) -> pa.Table:
         """A batch with what it lacks of them. Expressions of leaves cannot fail."""
         known = set(rows.column_names)
         for name in self._asked.keys() - known:
-            how = made_of(self._asked[name], known, self._types)
-            if how is not None:
-                needs = _needs(self._asked[name])
+            needs = _needs(self._asked[name])
+            if needs.keys() <= known and (how := self._how(name)) is not None:
                 columns = {each: whole(rows.column(text)) for text, each in needs.items()}
                 values, _ = how.run(columns or {"": pa.nulls(rows.num_rows)})
                 rows = rows.append_column(name, values)
         return rows
+
+    def _how(self, name: str) -> Compiled | None:
+        """What makes a column, compiled for the first batch that lacks it."""
+        if name not in self._compiled:
+            self._compiled[name] = compile(self._asked[name].tree, self._types)
+        return self._compiled[name]
 
 
 def asks(leaf: Rows) -> dict[str, Expr]:

@@ -7,7 +7,7 @@ Only the windows themselves are held, so the order may change at any time (Golab
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence, Set
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import pyarrow as pa
@@ -219,20 +219,7 @@ class Joining(Carried):
 
     def has_keys(self, order: Order) -> bool:
         """Is every look-up by some key? Costs are of joins on one column; others would pair all with all."""
-        return all(
-            self._match({*order[:at], first}, other).left
-            for first in order
-            for at, other in enumerate(order)
-            if other != first
-        )
-
-    def _match(self, found: Set[int], other: int) -> Matching:
-        known = [column for at in sorted(found) for column in self._windows[at].columns]
-        columns = self._windows[other].columns
-        names = {column.name for column in (*known, *columns)}
-        return matching(
-            conjunction([c for c in self._many.conditions if names_in(c) <= names]), known, columns
-        )
+        return all(match.left for first in order for _, _, match in self._matches(first, order))
 
 
 def _by(match: Matching) -> tuple[str, ...]:

@@ -8,9 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
+from weft.engine.relations.operator import ends_of
 from weft.kernels.arrow import whole
 from weft.kernels.combine import Bools, Ints
-from weft.kernels.relations.tables import NEVER, Lives
+from weft.kernels.relations.tables import Lives
 from weft.share.intakes import CONDITION
 from weft.share.relations.links import LEFT, RIGHT, Link, Wanted
 from weft.times import BEGINNING, Duration
@@ -84,8 +85,7 @@ class Met:
 
     def _end(self, side: str, range_: Duration | None) -> Ints:
         if (side, range_) not in self._ends:
-            times = self._time(side)
-            self._ends[(side, range_)] = np.full(len(times), NEVER) if range_ is None else times + range_
+            self._ends[(side, range_)] = ends_of(self._time(side), range_)
         return self._ends[(side, range_)]
 
     def _time(self, side: str) -> Ints:

@@ -25,19 +25,6 @@ def all_rows(rows: pa.Table) -> RowsBy:
     return lambda by: rows
 
 
-class Parted:
-    """The rows of a batch that lie in one bucket, whatever they are parted by."""
-
-    def __init__(self, rows: pa.Table, share: Share) -> None:
-        self._rows, self._share = rows, share
-        self._found: dict[tuple[str, ...], pa.Table] = {}
-
-    def __call__(self, by: tuple[str, ...]) -> pa.Table:
-        if by not in self._found:
-            self._found[by] = part(self._rows, by, self._share)
-        return self._found[by]
-
-
 def part(rows: pa.Table, by: Sequence[str], share: Share) -> pa.Table:
     """Those of the rows that lie in a bucket; none if they are from before anyone asked for their key."""
     if not set(by) <= set(rows.column_names):

@@ -23,6 +23,7 @@ from weft.log.bundle import Bundle
 from weft.plan.nodes import Program, Stream, Table
 from weft.plan.relationtree import tables
 from weft.share.intakes import leaves
+from weft.share.model.forecast import Basis
 from weft.share.nodes import SharedPlan, StreamPlan, Woven
 from weft.share.relations.bucketing import Spread, asked_of, bucketing, parted
 from weft.share.relations.weave import Key
@@ -60,11 +61,17 @@ class Spreads:
         return bool(self._plan.plan.related)
 
     def adopt(
-        self, plan: SharedPlan, program: Program, bounds: Mapping[str, Instant], whole: frozenset[str]
+        self,
+        plan: SharedPlan,
+        program: Program,
+        bounds: Mapping[str, Instant],
+        whole: frozenset[str],
+        basis: Basis,
     ) -> SharedPlan:
         """Go on with those queries of the plan that have a key; gives the plan of the others.
 
-        The `whole` ones are among these: what they need of old rows is made where all rows are.
+        The `whole` ones are among these: what they need of old rows is made where all rows are. `basis`: what
+        is known of the streams; buckets are told when queries come or go.
         """
         if self._place is None:
             return plan
@@ -76,7 +83,8 @@ class Spreads:
         there = tuple(_parted(each, spread) for each, spread in mine if spread is not None)
         floors = {each.query.name: bounds[each.query.name] for each in there if each.query.name in bounds}
         if (there, floors) != (self._plan.plan.related, self._plan.bounds):
-            self._plan = Spreading(SharedPlan((), related=there), Program(program.streams, ()), floors)
+            those = SharedPlan((), related=there)
+            self._plan = Spreading(those, Program(program.streams, ()), floors, basis)
             self._version += 1
         return replace(plan, related=tuple(each for each, spread in mine if spread is None))
 

@@ -12,7 +12,7 @@ from tests.cases import first
 from tests.properties.relations import Scenario, assert_right, disagreements, scenario
 from tests.unit.engine.relations.loom import Loom
 from weft.engine.buckets import Share
-from weft.engine.relations.parting import Parted
+from weft.engine.relations.parting import part
 from weft.optimize.pipeline import optimize_program
 from weft.share.build import build
 from weft.share.relations.bucketing import bucketing_of, parted
@@ -38,7 +38,7 @@ class Buckets(Loom):
         self.relations.adopt(replace(self.plan, related=tuple(related)), self.program, {})
 
     def fold(self, stream: str, rows: pa.Table) -> None:
-        self.relations.fold(stream, self.batches, Parted(rows, self.share))
+        self.relations.fold(stream, self.batches, lambda by: part(rows, by, self.share))
 
 
 def told(made: Scenario) -> tuple[Scenario, dict[str, pa.Table]]:
@@ -71,7 +71,7 @@ def test_buckets_say_together_what_the_reference_says(seed: int) -> None:
 
 def test_rows_lie_in_one_bucket_each_and_rows_without_their_key_in_none() -> None:
     rows = pa.table({"k": ["A", "B", None, "A", "C", "D"], "v": pa.array(range(6))})
-    parts = [Parted(rows, Share(bucket, BUCKETS))(("k",)) for bucket in range(BUCKETS)]
-    assert sorted(row for part in parts for row in part.column("v").to_pylist()) == list(range(6))
-    assert all(len({0, 3} & set(part.column("v").to_pylist())) != 1 for part in parts)
-    assert not Parted(rows, Share(0, 1))(("j",)).num_rows
+    parts = [part(rows, ["k"], Share(bucket, BUCKETS)) for bucket in range(BUCKETS)]
+    assert sorted(row for each in parts for row in each.column("v").to_pylist()) == list(range(6))
+    assert all(len({0, 3} & set(each.column("v").to_pylist())) != 1 for each in parts)
+    assert not part(rows, ["j"], Share(0, 1)).num_rows

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import pickle
 from pathlib import Path
 
 import pyarrow as pa
 import pytest
 
+from tests.unit.engine.crew import LocalCrew
 from tests.unit.engine.relations.homes import OnHome
 from tests.unit.engine.relations.loom import Loom
 from weft.engine import knowledge, runtime
@@ -96,6 +98,25 @@ def test_classes_are_chosen_anew_when_joins_come_or_go(tmp_path: Path) -> None:
     adapter.change(STREAMS + SHORT + LONG)
     assert classes(adapter) == ((MINUTE, HOUR),)
     adapter.stop()
+
+
+def test_in_buckets_classes_are_chosen_by_what_was_counted_as_well(tmp_path: Path) -> None:
+    crew, text = LocalCrew(2, forgets=0.0), STREAMS + SHORT + LONG
+    adapter = OnHome(tmp_path / "home", crew)
+    adapter.start(text)
+    fed(adapter, keys=2, v=9)
+    assert classes_in_buckets(crew) == [((MINUTE,), (HOUR,))] * 2
+    adapter.restart(text)
+    adapter.ingest("a", batch(12, keys=2))
+    assert classes_in_buckets(crew) == [((MINUTE, HOUR),)] * 2
+    adapter.stop()
+
+
+def classes_in_buckets(crew: LocalCrew) -> list[tuple[tuple[int, ...], ...]]:
+    """Of the relations that each bucket holds."""
+    kept = list(crew.cache.kept.items())[-crew.buckets :]
+    held = [pickle.loads(body, buffers=arrays) for (_, stream, _), (_, body, arrays) in kept if not stream]
+    return [chain.classes[0] for each in held for chain in each.relations.graph.chains]
 
 
 def test_absence_is_put_by_what_was_counted_at_the_next_start(tmp_path: Path) -> None:

@@ -138,6 +138,26 @@ def test_a_table_that_is_made_otherwise_while_it_runs_is_refused_before_anything
     assert told(home, "seen") == [(4, "A", 10, 1)]
 
 
+@pytest.mark.parametrize("deletes", ["v = 0", "v = 1"], ids=["the-same", "otherwise"])
+def test_a_table_that_is_dropped_and_declared_again_begins_anew_through_a_stop(
+    home: OnHome, deletes: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(runtime, "SNAPSHOT_EVERY", 50)
+    kept = "CREATE QUERY kept AS SELECT k, v FROM b [RANGE 90 SECONDS];"  # has all columns in the log
+    without = STREAMS[: STREAMS.index("CREATE TABLE")] + kept
+    again = STREAMS.replace("v = 0", deletes) + kept + SEEN
+    home.start(STREAMS + kept + SEEN)
+    home.ingest("b", rows(("A", 5, 1), ("B", 6, 1)))
+    home.change(without)
+    home.ingest("b", rows(("C", 7, 5)))
+    home.change(again)
+    home.ingest("b", rows(("A", 8, 9)))
+    home.restart(again)
+    home.ingest("a", rows(("A", 10, 10), ("B", 11, 10), ("C", 12, 10)))
+    home.ingest("b", rows(("Z", 9, 20)))
+    assert told(home, "seen") == [(10, "A", 10, 8), (10, "B", 11, None), (10, "C", 12, None)]
+
+
 def test_only_what_rows_may_still_see_is_held(home: OnHome) -> None:
     home.start(STREAMS + SEEN)
     home.ingest("a", rows(("A", 1, 1)))
