@@ -32,7 +32,7 @@ from weft.plan.relations import (
     Rows,
     Whether,
 )
-from weft.plan.relationtree import streams, walk, windows
+from weft.plan.relationtree import below, streams, walk, windows
 from weft.reference.bags import slides_of
 from weft.testing.compare import difference
 from weft.testing.values import micros
@@ -173,15 +173,29 @@ def begun(relation: Relation, history: History) -> list[tuple[int, Row]]:
 
 
 def _slides(window: AsOf, relation: Relation, history: History) -> list[int]:
-    """The last instants of the windows from the first row up to the first after the last change."""
+    """The last instants of the windows from the first row up to the first after all have left."""
     came = [row[TIME] for stream in streams(relation) for row in history.streams[stream]]
     if not came:
         return []
     first, last = (
         at - (at - window.offset) % window.slide + window.slide
-        for at in (min(came), max(instants(relation, history)))
+        for at in (min(came), max(left(window.source, history)))
     )
     return [end - 1 for end in range(first, last + 1, window.slide)]
+
+
+def left(relation: Relation, history: History) -> list[int]:
+    """When each row that came has left all windows that it may be in, at the latest."""
+    below_ = [at for each in below(relation) for at in left(each, history)]
+    match relation:
+        case Rows(stream=stream, range=range_):
+            return [row[TIME] + (range_ or 0) for row in history.streams[stream]]
+        case Lasting(range=range_):
+            return [at + (range_ or 0) for at in below_]
+        case AsOf(slide=slide):
+            return [at + slide for at in below_]
+        case _:
+            return below_
 
 
 def lives(relation: Relation, history: History) -> list[Life] | None:

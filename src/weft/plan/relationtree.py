@@ -161,25 +161,33 @@ def last_end(relation: Relation) -> Duration:
             return longest
 
 
+def changes_for(relation: Relation) -> dict[str, Duration]:
+    """For how long after the last row of each of its streams it may change: until that leaves its windows."""
+    match relation:
+        case Rows(stream=stream, range=range_):
+            return {stream: range_ or 0}
+        case Entries(stream=str(stream)):
+            return {stream: 0}
+        case Lasting(range=range_):
+            more = range_ or 0
+        case AsOf(slide=slide):
+            more = slide
+        case _:
+            more = 0
+    found: dict[str, Duration] = {}
+    for each in below(relation):
+        for stream, duration in changes_for(each).items():
+            found[stream] = max(found.get(stream, 0), duration + more)
+    return found
+
+
 def last_change(relation: Relation, latest: Mapping[str, Instant]) -> Instant | None:
     """When the last row of its streams comes or leaves its window; None: they have none.
 
     `latest`: their greatest event times.
     """
-    match relation:
-        case Rows(stream=str(stream)) | Entries(stream=str(stream)):
-            found = [latest[stream]] if stream in latest else []
-        case _:
-            found = [at for each in below(relation) if (at := last_change(each, latest)) is not None]
-    if not found:
-        return None
-    match relation:
-        case Rows(range=range_) | Lasting(range=range_):
-            return max(found) + (range_ or 0)
-        case AsOf(slide=slide):
-            return max(found) + slide
-        case _:
-            return max(found)
+    lasting = changes_for(relation).items()
+    return max((latest[stream] + more for stream, more in lasting if stream in latest), default=None)
 
 
 def reach_back(relation: Relation) -> Duration | None:

@@ -36,7 +36,7 @@ from weft.reference.ends import first_end, last_end
 from weft.reference.groups import grouped, leading
 from weft.reference.moves import begun, moves
 from weft.reference.pairs import is_looked_up, paired, whether
-from weft.reference.script import AT, BORN, ENDS, EVER, FROM, LIFE, NEVER, TO, UNTIL, Script
+from weft.reference.script import AT, BORN, ENDS, FROM, LIFE, NEVER, TO, UNTIL, Script
 from weft.times import Duration
 
 
@@ -129,18 +129,23 @@ def instants_of(relation: Relation, script: Script) -> str:
     changes = script.stage(f"SELECT DISTINCT {AT} FROM ({' UNION ALL '.join(_changes(relation, script))}) c")
     if window is None:
         return changes
-    low = f"CAST({first_end(script.first_row(streams(relation)), window)} AS BIGINT)"
-    high = f"CAST({_last_slide(relation, window, script)} AS BIGINT)"
-    seen = f"{changes} WHERE {AT} > {EVER}"  # what was always there begins no window
-    fewest = 0 if _stays(relation) and script.first is not None else 1
-    span = f"SELECT {low} - 1 AS low, {high} - 1 AS high FROM {seen} HAVING COUNT(*) >= {fewest}"
-    every = script.stage(script.engine.exploded(script.stage(span), "low", "high", window.slide, AT))
-    return script.stage(f"SELECT {AT} FROM {every}")
+    low, high = _first_slide(relation, window, script), _last_slide(relation, window, script)
+    span = script.stage(f"SELECT CAST({low} AS BIGINT) - 1 AS low, CAST({high} AS BIGINT) - 1 AS high")
+    every = script.engine.exploded(span, "low", "high", window.slide, AT)
+    return script.stage(f"SELECT {AT} FROM {script.stage(every)}")
+
+
+def _first_slide(relation: Relation, window: AsOf, script: Script) -> str:
+    """The first after the first row; none that is told of, or was before it, lies before the span."""
+    low = first_end(script.first_row(streams(relation)), window)
+    if script.span is None:
+        return low
+    return f"GREATEST({low}, {first_end(f'({script.span[0]} - {window.slide})', window)})"
 
 
 def _last_slide(relation: Relation, window: AsOf, script: Script) -> str:
-    """The first after the last change, but none after `upto`; what stays for ever is there up to then."""
-    after = first_end(f"MAX({AT})", window)
+    """The first after all rows have left, but none after `upto`; what stays for ever is there up to then."""
+    after = first_end(script.last_change(window.source), window)
     if script.upto is None:
         return after
     before = last_end(str(script.upto), window)

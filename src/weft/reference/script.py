@@ -11,7 +11,7 @@ from weft.lang.expressions import expr
 from weft.lang.statements import Expr
 from weft.plan.nodes import Column, Flow, Named, Stream, Table
 from weft.plan.relations import Entries, Relation, Rows
-from weft.plan.relationtree import columns
+from weft.plan.relationtree import changes_for, columns
 from weft.reference.dialect import Dialect
 from weft.times import Instant
 
@@ -105,10 +105,18 @@ class Script:
         """When the first row of these streams came, or from when on rows are seen: SQL of one number."""
         bounds = [self.after[name] + 1 for name in streams if name in self.after]
         if bounds:
-            return str(max(bounds))
+            return f"CAST({max(bounds)} AS BIGINT)"
         if self.first is not None:
-            return str(self.first)
+            return f"CAST({self.first} AS BIGINT)"
         return f"(SELECT MIN({AT}) FROM {self.stage(' UNION ALL '.join(map(self._times, streams)))})"
+
+    def last_change(self, relation: Relation) -> str:
+        """When the last row of its streams comes or leaves its window: SQL of one number."""
+        each = [
+            f"SELECT MAX({AT}) + {duration} AS {AT} FROM {self.stage(self._times(stream))}"
+            for stream, duration in changes_for(relation).items()
+        ]
+        return f"(SELECT MAX({AT}) FROM {self.stage(' UNION ALL '.join(each))})"
 
     def _times(self, stream: str) -> str:
         """SELECT of when the rows of a stream came."""

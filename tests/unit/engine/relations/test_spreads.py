@@ -9,6 +9,7 @@ import pytest
 from tests.unit.engine.crew import LocalCrew
 from tests.unit.engine.relations.homes import OnHome
 from tests.unit.engine.relations.test_restarts import PROGRAM, STREAMS, live, rows, told
+from weft.engine import runtime
 
 FEEDS = [
     ("a", rows(("A", 1, 1), ("B", 2, 12))),
