@@ -17,11 +17,10 @@ import pyarrow as pa
 
 from weft.engine.relations.evaluate import schema_of
 from weft.log.catalog import QueryVersion
-from weft.plan.relationpatterns import is_internal
+from weft.plan.relationpatterns import is_inside, is_outlived
 from weft.plan.relations import AsOf, Emitted, Grouped
 from weft.plan.relationtree import columns, last_end, reach_back, walk
 from weft.reference import changed_sql
-from weft.reference.bags import is_held_inside
 from weft.reference.meaning import DialectName
 from weft.reference.relations import tells_lives
 from weft.reference.script import EVER
@@ -231,8 +230,7 @@ def _taken_in(known: Histories, run: Run) -> Instant:
 
 def _beyond(relation: Emitted) -> Duration:
     """How long after rows were let go they may still be told of: of those not held, or a slide before."""
-    some_internal = is_held_inside(relation.source) and not is_internal(relation.source)
-    told_once = some_internal and not tells_lives(relation)
+    told_once = is_outlived(relation.source) and not tells_lives(relation)
     return ((reach_back(relation) or 0) if told_once else 0) + (_slide(relation) or 0)
 
 
@@ -242,7 +240,7 @@ def _needed_from(relation: Emitted, first: Instant) -> Instant | None:
     if reach is None:
         return None
     # What came out of an internal window may have done so as long before as an external one lasts.
-    return first - 2 - (_slide(relation) or 0) - reach * (2 if is_held_inside(relation.source) else 1)
+    return first - 2 - (_slide(relation) or 0) - reach * (2 if is_inside(relation.source) else 1)
 
 
 def _slide(relation: Emitted) -> Duration | None:
