@@ -143,9 +143,10 @@ def _logged(home: Home, stream: Stream, relation: Emitted, run: Run) -> Rowed:
     columns = (*names.values(), next(each for each in stream.columns if each.name == time))
     schema = schema_of(columns)
     found, batches = [schema.empty_table().append_column(LATE, _repeated(0, 0))], [np.empty(0, np.int64)]
-    for record in log.records():
+    seen = [record for record in log.records() if record.batch <= run.positions.get(stream.name, -1)]
+    for record in seen:
         rows = rows_together(record, partial(log.load, record))
-        if record.batch > run.positions.get(stream.name, -1) or rows is None:
+        if rows is None:
             continue
         taken = [
             rows.column(text).cast(schema.field(each.name).type)

@@ -12,6 +12,7 @@ import pytest
 
 from tests.unit.verify.rig import Rig, mutated
 from weft.engine import runtime
+from weft.log.ingest import IngestLog, IngestRecord
 from weft.testing.values import micros, rows_of
 from weft.times import SECOND
 from weft.verify import pieces
@@ -284,6 +285,23 @@ def test_answers_that_may_have_gone_are_not_missed(tmp_path: Path) -> None:
     found = rig.verify("pairs", mutated(answers, lost=gone), retain=5 * SECOND)
     assert (found.equal, found.differences) == (True, [])
     assert found.note == "answers from before 2025-01-01 10:00:13 may have gone, by RETAIN"
+    rig.stop()
+
+
+def test_batches_that_no_step_has_seen_are_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    rig = made(tmp_path, "pairs")
+    feed(rig, batches=2)
+    rig.ingest("sent", rows((1, 1, 20)), step=False)
+    read: list[tuple[str, int]] = []
+    load = IngestLog.load
+
+    def noted(log: IngestLog, record: IngestRecord, name: str) -> pa.Table:
+        read.append((log.stream, record.batch))
+        return load(log, record, name)
+
+    monkeypatch.setattr(IngestLog, "load", noted)
+    assert rig.verify("pairs").equal
+    assert read == [("sent", 0), ("sent", 1), ("acks", 0), ("acks", 1)]
     rig.stop()
 
 
