@@ -13,7 +13,8 @@ import pytest
 from tests.unit.verify.rig import Rig, mutated
 from weft.engine import runtime
 from weft.log.ingest import IngestLog, IngestRecord
-from weft.testing.values import micros, rows_of
+from weft.testing.compare import Row
+from weft.testing.values import micros, rows_of, show_row
 from weft.times import SECOND
 from weft.verify import pieces
 
@@ -109,19 +110,29 @@ def test_what_was_told_is_equal(rig: Rig, query: str) -> None:
         assert found.rows > 3
 
 
+def shown(query: str, row: Row) -> str:
+    """How an answer is named; without its float, which may be another one in its last digits."""
+    match query:
+        case "slid" | "begun" | "listings":
+            return show_row(row)
+        case "ended":
+            return show_row(("ends", *row))
+        case "changes" | "relisted":
+            return show_row(("begins" if row[0] == "+" else "ends", *row[1:]))
+        case "counted":
+            return show_row(("begins", row[0], *row[2:-1]))
+        case _:
+            return show_row(("begins", row[0], *row[2:]))
+
+
 def test_a_row_that_is_lost_or_doubled_is_named(rig: Rig, query: str) -> None:
     feed(rig)
     answers = rig.answers(query)
-    word = "ends" if query == "ended" else "begins"
+    row = shown(query, rows_of(answers)[2])
     for lost, doubled, sign in (([2], [], "-"), ([], [2], "+")):
         found = rig.verify(query, mutated(answers, lost, doubled))
         assert not found.equal
-        named = [line for line in found.differences if line.startswith(f"  {sign} ")]
-        own = rows_of(answers)[2][-1]
-        assert any(str(own).lower().replace("none", "null") in line for line in named), named
-        assert query in ("slid", "begun", "changes", "listings", "relisted") or any(
-            word in line for line in named
-        )
+        assert any(f"{line} ".startswith(f"  {sign} {row} ") for line in found.differences), found.differences
 
 
 def test_a_drained_run_is_judged_to_its_end(rig: Rig, query: str) -> None:
@@ -305,7 +316,7 @@ def test_batches_that_no_step_has_seen_are_not_read(tmp_path: Path, monkeypatch:
     rig.stop()
 
 
-def test_nothing_final_is_not_verified(tmp_path: Path) -> None:
+def test_before_anything_is_final_it_is_equal_and_says_so(tmp_path: Path) -> None:
     rig = made(tmp_path, "pairs")
     rig.ingest("sent", rows((1, 1, 0)))
     found = rig.verify("pairs")
