@@ -147,6 +147,15 @@ def test_a_drained_run_is_judged_to_its_end(rig: Rig, query: str) -> None:
     assert (found := rig.verify(query)).equal, found.differences
 
 
+def test_what_a_watermark_had_passed_before_a_drain_is_not_told_again(rig: Rig, query: str) -> None:
+    feed(rig, batches=3)
+    ahead = micros(START) + 9 * SECOND
+    rig.runtime.step(why="idle", watermarks={"sent": ahead, "acks": ahead})
+    rig.runtime.step(why="drain", drain=True)
+    feed(rig, batches=4, first=6)
+    assert (found := rig.verify(query)).equal, found.differences
+
+
 def test_many_pieces_say_what_one_does(rig: Rig, query: str, monkeypatch: pytest.MonkeyPatch) -> None:
     feed(rig)
     monkeypatch.setattr(pieces, "MOST", 40)
