@@ -14,7 +14,7 @@ from typing import assert_never
 
 from weft.errors import Bug
 from weft.lang.bodies import SetKind
-from weft.plan.relationpatterns import has_lives, is_internal
+from weft.plan.relationpatterns import has_lives, is_outlived
 from weft.plan.relations import (
     AsOf,
     Distinct,
@@ -90,20 +90,9 @@ def births(relation: Relation, script: Script) -> str:
     return script.stage(f"SELECT {', '.join([f'{AT} AS {BORN}', f'{NEVER} AS {ENDS}', *own])} FROM {rows}")
 
 
-def is_held_inside(relation: Relation) -> bool:
-    """Is one of its windows internal, so that what came out of it stays?"""
-    match relation:
-        case Rows(internal=internal):
-            return internal
-        case AsOf() | Lasting():
-            return False
-        case _:
-            return any(is_held_inside(each) for each in below(relation))
-
-
 def stayed(relation: Relation, instants: str | None, script: Script) -> tuple[str, str]:
     """The bags of what came out of internal windows, and the instants that they are bags as of."""
-    if not has_lives(relation) and not is_internal(relation):
+    if not has_lives(relation) and is_outlived(relation):
         raise Bug("odd-relation", "some windows are internal and others are not, where rows have no lives")
     rows, own = births(relation, script), script.names(relation)
     every = instants or script.spanned(

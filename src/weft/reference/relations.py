@@ -20,18 +20,10 @@ from typing import assert_never
 from weft.errors import Bug
 from weft.lang.bodies import Emission
 from weft.plan.nodes import Stream, Table
-from weft.plan.relationpatterns import Pattern, has_lives, relation_pattern
+from weft.plan.relationpatterns import Pattern, has_lives, is_inside, relation_pattern
 from weft.plan.relations import AsOf, Emitted, Grouped, Made, Relation
 from weft.plan.relationtree import WINDOW, below, is_windowed
-from weft.reference.bags import (
-    bag,
-    births,
-    instants_of,
-    is_held_inside,
-    slides_of,
-    stayed,
-    window_of,
-)
+from weft.reference.bags import bag, births, instants_of, slides_of, stayed, window_of
 from weft.reference.meaning import DIALECTS, DialectName
 from weft.reference.moves import OVER, WEIGHT, begun, ended, lives, moves
 from weft.reference.script import AT, BORN, ENDS, NEVER, Script
@@ -213,7 +205,7 @@ def _source(relation: Relation) -> Relation:
 
 def _held(source: Relation, instants: str | None, script: Script) -> tuple[str, str]:
     """The bags that are told of, and the instants that they are bags as of."""
-    if is_held_inside(source):
+    if is_inside(source):
         return stayed(source, instants, script)
     every = instants or script.spanned(instants_of(source, script))
     return bag(source, every, script), every

@@ -55,14 +55,15 @@ class Versioned:
     table: Table
     versions: tuple[tuple[TableVersion, pa.Table], ...]
 
-    def entries(self, newest: int, settled: Instant) -> pa.Table:
+    def entries(self, newest: int, told: int, after: Instant) -> pa.Table:
         """All rows that the versions up to `newest` have, with FROM and TO.
 
-        What was in force after `settled` at the latest, and the first of all, was always there.
+        What versions up to `told` have, those in force by `after`, and the first of all, was always there.
         """
-        used = [(version.since, rows) for version, rows in self.versions if version.number <= newest]
-        starts = [EVER if since <= settled else since + 1 for since, _ in used]
-        starts[:1] = [EVER] * len(starts[:1])
+        used = [(version, rows) for version, rows in self.versions if version.number <= newest]
+        always = [version.number <= told or version.since <= after for version, _ in used]
+        always[:1] = [True] * len(always[:1])
+        starts = [EVER if ever else used[at][0].since + 1 for at, ever in enumerate(always)]
         schema = schema_of(self.table.columns)
         schema = schema.append(pa.field(FROM, pa.int64())).append(pa.field(TO, pa.int64()))
         found = [schema.empty_table()]
@@ -143,9 +144,10 @@ def _logged(home: Home, stream: Stream, relation: Emitted, run: Run) -> Rowed:
     columns = (*names.values(), next(each for each in stream.columns if each.name == time))
     schema = schema_of(columns)
     found, batches = [schema.empty_table().append_column(LATE, _repeated(0, 0))], [np.empty(0, np.int64)]
-    for record in log.records():
+    seen = [record for record in log.records() if record.batch <= run.positions.get(stream.name, -1)]
+    for record in seen:
         rows = rows_together(record, partial(log.load, record))
-        if record.batch > run.positions.get(stream.name, -1) or rows is None:
+        if rows is None:
             continue
         taken = [
             rows.column(text).cast(schema.field(each.name).type)

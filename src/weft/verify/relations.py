@@ -8,7 +8,7 @@ judged    [ piece )[ piece )[ piece )[ piece     )
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 import numpy as np
@@ -17,11 +17,10 @@ import pyarrow as pa
 
 from weft.engine.relations.evaluate import schema_of
 from weft.log.catalog import QueryVersion
-from weft.plan.relationpatterns import is_internal
+from weft.plan.relationpatterns import is_inside, is_outlived
 from weft.plan.relations import AsOf, Emitted, Grouped
 from weft.plan.relationtree import columns, last_end, reach_back, walk
 from weft.reference import changed_sql
-from weft.reference.bags import is_held_inside
 from weft.reference.meaning import DialectName
 from weft.reference.relations import tells_lives
 from weft.reference.script import EVER
@@ -58,9 +57,9 @@ class Part:
     since: Mapping[str, int]  # the last batch of before, by stream
     upto: Mapping[str, int]  # the last batch
     tables: Mapping[str, int]  # the newest version, by table
-    settled: Instant  # what tables held up to then was always there
+    told: Mapping[str, int]  # the newest of before, by table: what it has was always there
+    begins: Instant  # what was there before was told before
     drained: bool
-    resumed: bool  # what was always there was told before
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,8 +126,9 @@ def _differences(
 def _put_tables(engine: Engine, known: Histories, part: Part) -> None:
     """What tables held, as far as a part knows."""
     for each in known.tables:
-        newest = part.tables.get(each.table.name.removeprefix(APART), -1)
-        engine.put(each.table.name, each.entries(newest, part.settled))
+        name = each.table.name.removeprefix(APART)
+        newest, told_before = part.tables.get(name, -1), part.told.get(name, -1)
+        engine.put(each.table.name, each.entries(newest, told_before, part.after))
 
 
 def _expected(engine: Engine, known: Histories, part: Part, piece: tuple[Instant, Instant]) -> pa.Table:
@@ -143,7 +143,7 @@ def _expected(engine: Engine, known: Histories, part: Part, piece: tuple[Instant
             relation,
             [each.stream for each in known.streams],
             dialect=engine.dialect,
-            span=(max(first, part.after + 1) if part.resumed else first, last),
+            span=(max(first, part.begins), last),
             tables=[each.table for each in known.tables],
             upto=None if is_last else last,
             after={each.stream.name: part.after for each in known.streams if part.after > BEGINNING},
@@ -181,17 +181,16 @@ def _of_part(rows: Rowed, part: Part) -> Bools:
 def _parts(version: QueryVersion, run: Run) -> list[Part]:
     """One from each drain to the next, and one from the last up to now."""
     bound = BEGINNING if version.bound is None else version.bound
-    after = settled = max(bound, run.forgotten)
-    since: Mapping[str, int] = {}
-    first, found = min(run.firsts.values(), default=None), list[Part]()
+    first = min(run.firsts.values(), default=None)
+    now = Part(max(bound, run.forgotten), first, {}, run.positions, run.tables, {}, EVER, drained=False)
+    found: list[Part] = []
     for drain in run.drains:
+        after, begins = max(now.after, drain.at), EVER
         if drain.epoch >= version.added:
-            part = Part(after, first, since, drain.positions, drain.tables, settled, True, bool(found))
-            found.append(part)
-        after, settled = max(after, drain.at), max(settled, drain.settled)
-        since = drain.positions
-    last = Part(after, first, since, run.positions, run.tables, settled, False, bool(found))
-    return found if run.is_drained and found else [*found, last]
+            found.append(replace(now, upto=drain.positions, tables=drain.tables, drained=True))
+            begins = max(after + 1, drain.complete)
+        now = replace(now, after=after, since=drain.positions, told=drain.tables, begins=begins)
+    return found if run.is_drained and found else [*found, now]
 
 
 def _judged(known: Histories, version: QueryVersion, run: Run, retain: Duration | None) -> Judged:
@@ -231,8 +230,7 @@ def _taken_in(known: Histories, run: Run) -> Instant:
 
 def _beyond(relation: Emitted) -> Duration:
     """How long after rows were let go they may still be told of: of those not held, or a slide before."""
-    some_internal = is_held_inside(relation.source) and not is_internal(relation.source)
-    told_once = some_internal and not tells_lives(relation)
+    told_once = is_outlived(relation.source) and not tells_lives(relation)
     return ((reach_back(relation) or 0) if told_once else 0) + (_slide(relation) or 0)
 
 
@@ -242,7 +240,7 @@ def _needed_from(relation: Emitted, first: Instant) -> Instant | None:
     if reach is None:
         return None
     # What came out of an internal window may have done so as long before as an external one lasts.
-    return first - 2 - (_slide(relation) or 0) - reach * (2 if is_held_inside(relation.source) else 1)
+    return first - 2 - (_slide(relation) or 0) - reach * (2 if is_inside(relation.source) else 1)
 
 
 def _slide(relation: Emitted) -> Duration | None:

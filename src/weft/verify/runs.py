@@ -6,7 +6,7 @@ would ever give; what comes later begins anew.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
@@ -32,7 +32,7 @@ class Drain:
     tables: Positions  # the newest version that was used, by table
     epoch: int  # of the program that drained
     at: Instant  # the greatest event time of then: rows up to it are not seen any more
-    settled: Instant  # that of all streams, also those that the query does not read
+    complete: Instant  # before when all was final
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +100,7 @@ def _watermarks(meta: Meta) -> dict[str, Instant]:
     return {name: watermark for name, (watermark, _) in meta["reach"].items()}
 
 
-def _drained(meta: Meta, streams: Iterable[str]) -> Instant:
+def _drained(meta: Meta, streams: Sequence[str]) -> Instant:
     return max((meta["reach"].get(name, [0, BEGINNING])[1] for name in streams), default=BEGINNING)
 
 
@@ -116,7 +116,7 @@ def _drains(known: Sequence[Meta], streams: Sequence[str]) -> tuple[Drain, ...]:
             now.get("tables", {}),
             now["epoch"],
             _drained(now, streams),
-            _drained(now, now["reach"]),
+            _complete(_watermarks(now), streams),
         )
         for before, now in pairwise(known)
         if any(one > other for one, other in zip(of(now), of(before), strict=True))

@@ -18,7 +18,7 @@ from weft.plan.nodes import Program, Query, Related, Stream
 from weft.plan.relations import Emitted
 from weft.plan.relationtree import streams, tables
 from weft.plan.tree import schema
-from weft.verify.histories import Histories, of_log, of_sources
+from weft.verify.histories import of_log, of_sources
 from weft.verify.relations import Tell, verify_relation
 from weft.verify.runs import Run, read_run
 from weft.verify.verification import Verification
@@ -67,33 +67,23 @@ def _verify_related(
         return Verification(query.name, 0, len(answers), False, [], note)
     run = read_run(home, streams(relation))
     assert run is not None  # there is a last step
-    with SparkEngine(spark) as engine:
-        known = _known(spark, home, program, query, relation, version, run)
-        return verify_relation(engine, query.name, version, known, run, answers, query.retain, tell)
-
-
-def _known(
-    spark: SparkSession,
-    home: Home,
-    program: Program,
-    query: Query,
-    relation: Emitted,
-    version: QueryVersion,
-    run: Run,
-) -> Histories:
-    """Its sources from the beginning where they tell all that matters, else what the log still holds."""
     read = [program.stream(name) for name in streams(relation)]
-    used = [table for table in program.tables if table.name in tables(relation)]
-    sources = _sources(spark, home, read, version, run)
-    if sources is not None:
-        return of_sources(home, relation, sources, used, run)
-    return of_log(home, query, read, used, run)
+    with SparkEngine(spark) as engine:
+        sources = _sources(spark, home, read, version, run)
+        if sources is None:
+            known = of_log(home, query, read, used, run)
+        else:
+            known = of_sources(home, relation, sources, used, run)
+        return verify_relation(engine, query.name, version, known, run, answers, query.retain, tell)
 
 
 def _sources(
     spark: SparkSession, home: Home, read: list[Stream], version: QueryVersion, run: Run
 ) -> Mapping[Stream, pa.Table] | None:
-    """All rows of the streams; None: one cannot be read again, or it matters with which batch rows came."""
+    """All rows of the streams since the beginning.
+
+    None: one cannot be read again, or it matters with which batch rows came, which only the log can tell.
+    """
     from weft.spark.recomputing import read_again  # noqa: PLC0415  imports pyspark
 
     unseen = run.tally.get("late", version.key) + sum(run.tally.get("ahead", each.name) for each in read)

@@ -2,28 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import duckdb
 import pyarrow as pa
 
 from tests.properties.relationtruth import without_zones
-from tests.unit.engine.relations.loom import level1
-from weft.engine.batch import Batch
-from weft.engine.intake import INTAKE
-from weft.engine.relations.evaluate import schema_of
-from weft.engine.runtime import Runtime
+from tests.unit.engine.relations.homes import OnHome
 from weft.log.home import Home
-from weft.optimize.pipeline import optimize_program
 from weft.plan.nodes import Query, Related
 from weft.plan.relations import Emitted
-from weft.plan.relationtree import columns, streams, tables
+from weft.plan.relationtree import streams, tables
 from weft.reference.meaning import DialectName
-from weft.share.rowcolumns import key_layout
-from weft.testing.harness import bound
 from weft.times import Duration
-from weft.verify.histories import Histories, of_log, of_sources, times_of
+from weft.verify.histories import Histories, of_log, of_sources
 from weft.verify.relations import verify_relation
 from weft.verify.runs import Run, read_run
 from weft.verify.verification import Verification
@@ -48,68 +41,23 @@ class DuckEngine:
         return self._connection.sql(sql).to_arrow_table()
 
 
-class Rig:
-    """A program on a home; `again` forgets what is in memory."""
+class Rig(OnHome):
+    """A program on a home that remembers what it was fed, as a source would."""
 
     def __init__(self, path: Path, text: str) -> None:
-        self.path, self.text = path, text
+        super().__init__(path)
         self.asked = 0  # queries that the last `verify` took
         self.fed: dict[str, list[pa.Table]] = {}
-        self.home = Home.open(path)
-        self.runtime = Runtime(self.home, optimize_program(bound(text)), lambda jobs: [])
-
-    def again(self, text: str | None = None) -> Rig:
-        self.home.close()
-        other = Rig(self.path, text or self.text)
-        other.fed = self.fed
-        return other
-
-    def change(self, text: str) -> None:
-        """Go on with another program."""
-        self.text = text
-        self.runtime.change(optimize_program(bound(text)))
+        self.start(text)
 
     def ingest(self, stream: str, rows: pa.Table, step: bool = True) -> None:
-        """One batch, and what it tells."""
-        epoch, plan = self.runtime.stream_plan(stream)
-        if plan is None or not rows.num_rows:
+        """One batch, if any query reads the stream, and what it tells."""
+        if self.runtime.stream_plan(stream)[1] is None:
             return
         self.fed.setdefault(stream, []).append(rows)
-        times = times_of(rows, plan.stream.statement.time_column)
-        made = level1(self.runtime.plan, stream, rows)
-        counts: dict[str, list[int | None]] = {
-            "feed": [-1],
-            "status": [1],
-            "slice": [None],
-            "rows": [len(times)],
-            "late": [0],
-        }
-        counts |= {f"e{at}": [0] for at in range(len(plan.guards))}
-        counts |= {"min_ts": [int(times.min())], "max_ts": [int(times.max())]}
-        self.runtime.commit(
-            Batch(
-                stream=stream,
-                number=self.runtime.logs[stream].next,
-                table=_counted(counts),
-                layout=key_layout(plan),
-                epoch=epoch,
-                plan=plan,
-                standing={} if made is None else {INTAKE: made},
-                dead=None,
-                spark_id="",
-                now=0,
-                started=0.0,
-            )
-        )
+        self.commit(stream, rows)
         if step:
             self.runtime.step()
-
-    def answers(self, name: str) -> pa.Table:
-        """All that was told so far."""
-        log, key = self.runtime.answers, self.runtime.running[name].key
-        found = [log.read(record, key) for record in log.records()]
-        empty = schema_of(columns(self._relation(name))).empty_table()
-        return pa.concat_tables([empty, *(table for table in found if table is not None)])
 
     def verify(
         self,
@@ -124,7 +72,7 @@ class Rig:
         run = read_run(Home.look(self.path), streams(self._relation(name)))
         assert run is not None
         known = self._from_source(name, run) if from_source else self._from_log(name, run)
-        given = self.answers(name) if answers is None else answers
+        given = self.results(name) if answers is None else answers
         engine, version = DuckEngine(), self.runtime.running[name]
         found = verify_relation(engine, name, version, known, run, given, retain, tell)
         self.asked = engine.asked
@@ -148,19 +96,6 @@ class Rig:
         assert isinstance(query.plan, Related)
         assert isinstance(query.plan.relation, Emitted)
         return query.plan.relation
-
-    def refresh(self, table: str, rows: pa.Table) -> None:
-        self.runtime.refresh(table, rows)
-
-    def stop(self) -> None:
-        self.home.close()
-
-
-def _counted(counts: Mapping[str, Sequence[int | None]]) -> pa.Table:
-    """What level 1 counts of a batch; numbers of feeds are short."""
-    short = {"feed": pa.int32(), "status": pa.int32()}
-    arrays = [pa.array(values, short.get(name, pa.int64())) for name, values in counts.items()]
-    return pa.table(arrays, names=list(counts))
 
 
 def mutated(answers: pa.Table, lost: Sequence[int] = (), doubled: Sequence[int] = ()) -> pa.Table:

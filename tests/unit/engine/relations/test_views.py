@@ -7,7 +7,7 @@ from typing import Any, cast
 
 import pytest
 
-from tests.unit.verify.rig import Rig
+from tests.unit.engine.relations.homes import OnHome
 from tests.unit.verify.test_relations import names, rows
 from weft.errors import RunError
 from weft.log.home import Home
@@ -32,33 +32,36 @@ def text(least: int = 0, table: str = "", path: str = "names") -> str:
     return TEXT.format(least=least, table=table, path=path)
 
 
-def versions(rig: Rig) -> dict[str, int]:
-    return {name: version.version for name, version in rig.runtime.running.items()}
+def versions(home: OnHome) -> dict[str, int]:
+    return {name: version.version for name, version in home.runtime.running.items()}
 
 
-def started(tmp_path: Path) -> Rig:
-    rig = Rig(tmp_path / "home", text())
-    rig.refresh("names", names((1, "one")))
-    rig.ingest("sent", rows((1, 3, 0), (2, 1, 1)))
-    return rig
+def started(tmp_path: Path) -> OnHome:
+    home = OnHome(tmp_path / "home")
+    home.start(text())
+    home.revise("names", names((1, "one")))
+    home.ingest("sent", rows((1, 3, 0), (2, 1, 1)))
+    return home
 
 
 def test_a_view_that_changed_makes_new_versions_of_the_queries_over_it(tmp_path: Path) -> None:
-    rig = started(tmp_path).again(text(least=5))
-    assert versions(rig) == {"all_ids": 1, "ids": 2, "named": 1}
-    rig.ingest("sent", rows((7, 5, 2), (8, 6, 3)))
-    assert rig.answers("ids").column("id").to_pylist() == [8]
-    rig.change(text())
-    assert versions(rig) == {"all_ids": 1, "ids": 3, "named": 1}
-    rig.stop()
+    home = started(tmp_path)
+    home.restart(text(least=5))
+    assert versions(home) == {"all_ids": 1, "ids": 2, "named": 1}
+    home.ingest("sent", rows((7, 5, 2), (8, 6, 3)))
+    assert home.results("ids").column("id").to_pylist() == [8]
+    home.change(text())
+    assert versions(home) == {"all_ids": 1, "ids": 3, "named": 1}
+    home.stop()
 
 
 def test_how_a_table_is_seen_counts_but_not_from_where_it_is_read(tmp_path: Path) -> None:
-    rig = started(tmp_path).again(text(path="others"))
-    assert versions(rig) == {"all_ids": 1, "ids": 1, "named": 1}
-    rig = rig.again(text(table="RETROACTIVE"))
-    assert versions(rig) == {"all_ids": 1, "ids": 1, "named": 2}
-    rig.stop()
+    home = started(tmp_path)
+    home.restart(text(path="others"))
+    assert versions(home) == {"all_ids": 1, "ids": 1, "named": 1}
+    home.restart(text(table="RETROACTIVE"))
+    assert versions(home) == {"all_ids": 1, "ids": 1, "named": 2}
+    home.stop()
 
 
 def test_what_an_older_home_did_not_write_down_is_taken_to_be_the_same(
@@ -72,11 +75,11 @@ def test_what_an_older_home_did_not_write_down_is_taken_to_be_the_same(
         return commit(self, number, tables, meta, *rest)
 
     monkeypatch.setattr(Series, "commit", as_before)
-    rig = started(tmp_path)
+    home = started(tmp_path)
     monkeypatch.undo()
-    rig = rig.again(text(least=5))
-    assert versions(rig) == {"all_ids": 1, "ids": 1, "named": 1}
-    rig.stop()
+    home.restart(text(least=5))
+    assert versions(home) == {"all_ids": 1, "ids": 1, "named": 1}
+    home.stop()
 
 
 def test_a_query_that_changed_is_not_verified_as_what_it_was(tmp_path: Path) -> None:
