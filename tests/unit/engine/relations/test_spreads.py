@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from tests.unit.engine.crew import LocalCrew
-from tests.unit.engine.relations.homes import OnHome
-from tests.unit.engine.relations.test_restarts import PROGRAM, live, rows, told
+from tests.unit.engine.relations.homes import OnHome, rows
+from tests.unit.engine.relations.test_restarts import PROGRAM, live, told
 
 FEEDS = [
     ("a", rows(("A", 1, 1), ("B", 2, 12))),
