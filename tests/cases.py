@@ -1,4 +1,4 @@
-"""Which cases of a test always run; the rest do with `-m slow`."""
+"""Which cases of a test always run; the rest do with `make slow`."""
 
 from __future__ import annotations
 
