@@ -2,6 +2,7 @@
 #
 #   make demo     a hundred queries over a generated market, on a live board
 #   make test     the tests
+#   make slow     the tests that these leave out: more seeds of random programs, more places to be killed at (long)
 #   make check    what CI runs: format, lint, types, tests
 #   make bench    the benchmarks (long; benchmarks/README.md says what each one measures)
 #   make chaos    the long chaos test: kill -9 again and again, same answers
@@ -12,7 +13,7 @@
 PYTHON ?=
 ARGS ?=
 
-.PHONY: help demo test check lint format bench chaos setup clean
+.PHONY: help demo test slow check lint format bench chaos setup clean
 .DEFAULT_GOAL := help
 
 STAMP := .venv/.ready
@@ -35,6 +36,9 @@ demo: $(STAMP)
 
 test: $(STAMP)
 	@$(RUN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder $(ARGS)
+
+slow: $(STAMP)
+	@$(RUN)/python -m pytest -m slow -n 2 --dist loadfile --no-loadscope-reorder $(ARGS)
 
 lint: $(STAMP)
 	@$(BIN)/ruff format --check .

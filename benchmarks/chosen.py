@@ -199,14 +199,14 @@ def lines(number: int, found: Found) -> Iterator[str]:
     yield f"\n{number:2} {found.drawn.title}"
     for runs in [*found.runs, *found.streams]:
         groups = f"{runs.groups} groups" if runs.name not in (SHARED, STREAMED, NATIVE) else ""
-        told = "" if runs.predicted is None else f"{runs.predicted:.2f}"
+        told = "" if runs.predicted is None else f"{runs.predicted:.2f} predicted"
         marks = [
             "chosen" if runs.name == found.chosen else "",
             "cheapest" if runs is found.cheapest else "",
             "measured once" if len(runs.taken) == 1 else "",
         ]
         yield (
-            f"   {runs.name:<13}{groups:>10}{told:>9} predicted{runs.middle:>9.2f} CPU-s "
+            f"   {runs.name:<13}{groups:>10}{told:>19}{runs.middle:>9.2f} CPU-s "
             f"± {runs.spread:>4.0%}  {', '.join(filter(None, marks))}"
         ).rstrip()
     native = "" if found.native is None else f", as a stream {found.native:.2f} of native Spark"

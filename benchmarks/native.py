@@ -1,7 +1,9 @@
 """A program as streams on Spark: by weft as one, and natively, each query its own `groupBy(window(...))`.
 
 Both read file by file, a file a batch, and answer what has closed after each. The native queries run one by
-one, each with the machine to itself, and throw their answers away; weft keeps its own in its log.
+one, each with the machine to itself. Two things are against weft: it drains at the end, so it also answers
+the windows that the native queries leave open; and it keeps its answers in its log, where these throw them
+away.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Which cases of a test always run; the rest do with `-m slow`."""
+"""Which cases of a test always run; the rest do with `make slow`."""
 
 from __future__ import annotations
 
@@ -16,6 +16,11 @@ def first(often: int, every: Sequence[Any]) -> list[Any]:
 def each(step: int, every: Sequence[Any]) -> list[Any]:
     """Every so manieth of some cases always, the others when there is time."""
     return [case if at % step == 0 else _slow([case])[0] for at, case in enumerate(every)]
+
+
+def in_parts(count: int) -> pytest.MarkDecorator:
+    """The examples of a test in so many parts: the first always runs, the others when there is time."""
+    return pytest.mark.parametrize("part", first(1, range(count)))
 
 
 def _slow(cases: Sequence[Any]) -> list[Any]:

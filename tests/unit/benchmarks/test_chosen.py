@@ -9,7 +9,7 @@ import click
 import pyarrow as pa
 import pytest
 
-from benchmarks.chosen import Found, Runs, verdict
+from benchmarks.chosen import NATIVE, STREAMED, Found, Runs, lines, verdict
 from benchmarks.drawn import EVERY_SPARK, Input, draw
 from benchmarks.model import Data
 from benchmarks.same import check_same
@@ -63,6 +63,15 @@ def found(*medians: float, chosen: str = SHARED) -> Found:
     names = (SHARED, WEAVE, TRIWEAVE)
     runs = [Runs(name, 1, m, [m] * 5) for name, m in zip(names, medians, strict=True)]
     return Found(draw(random.Random(1), EVERY_SPARK, [Input(Data(10, 10, 1), None)]), runs, chosen)
+
+
+def test_only_what_was_predicted_is_called_so():
+    streams = [Runs(STREAMED, 1, None, [2.0]), Runs(NATIVE, 1, None, [3.0])]
+    told = list(lines(1, replace(found(1.25, 1.5, 3.0), streams=streams)))
+    assert [line for line in told if "1.25 predicted" in line]
+    (native,) = [" ".join(line.split()) for line in told if line.startswith(f"   {NATIVE}")]
+    assert native == f"{NATIVE} 3.00 CPU-s ± 0% measured once"
+    assert sum("predicted" in line for line in told) == 3
 
 
 def test_what_is_chosen_may_cost_little_more_than_the_cheapest():

@@ -26,7 +26,7 @@ from weft.share.nodes import StreamPlan
 from weft.share.rowcolumns import key_layout
 from weft.testing.harness import bound
 from weft.testing.values import micros
-from weft.times import Instant
+from weft.times import SECOND, Instant
 
 
 class OnHome:
@@ -123,6 +123,13 @@ class OnHome:
 @cache
 def planned(text: str) -> Program:
     return optimize_program(bound(text))
+
+
+def rows(*given: tuple[str, int, float]) -> pa.Table:
+    """Of a stream: k, v, and event time in seconds."""
+    keys, numbers, seconds = zip(*given, strict=True)
+    times = pa.array([round(at * SECOND) for at in seconds], pa.timestamp("us", tz="UTC"))
+    return pa.table({"k": pa.array(keys), "v": pa.array(numbers, pa.int32()), "at": times})
 
 
 def _counts(plan: StreamPlan, rows: pa.Table) -> pa.Table:

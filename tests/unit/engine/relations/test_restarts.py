@@ -10,7 +10,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from tests.unit.engine.relations.homes import OnHome
+from tests.unit.engine.relations.homes import OnHome, rows
 from weft.engine import runtime
 from weft.testing.values import rows_of
 
@@ -20,7 +20,6 @@ CREATE STREAM a (k STRING, v INT, at TIMESTAMP) TIMESTAMP BY at DELAY 2 SECONDS 
 CREATE STREAM b (k STRING, v INT, at TIMESTAMP) TIMESTAMP BY at DELAY 0 SECONDS MAX AHEAD OFF
   FROM parquet OPTIONS ('path' = 'rows');
 """
-SECOND = 1_000_000
 
 
 @pytest.fixture
@@ -35,13 +34,6 @@ def every(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> in
     """Steps from one snapshot to the next."""
     monkeypatch.setattr(runtime, "SNAPSHOT_EVERY", request.param)
     return int(request.param)
-
-
-def rows(*given: tuple[str, int, float]) -> pa.Table:
-    """Of a stream: k, v, and event time in seconds."""
-    keys, numbers, seconds = zip(*given, strict=True)
-    times = pa.array([round(at * SECOND) for at in seconds], pa.timestamp("us", tz="UTC"))
-    return pa.table({"k": pa.array(keys), "v": pa.array(numbers, pa.int32()), "at": times})
 
 
 def entries(*given: tuple[str, int]) -> pa.Table:

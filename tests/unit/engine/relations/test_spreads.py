@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from tests.unit.engine.crew import LocalCrew
-from tests.unit.engine.relations.homes import OnHome
-from tests.unit.engine.relations.test_restarts import PROGRAM, STREAMS, live, rows, told
+from tests.unit.engine.relations.homes import OnHome, rows
+from tests.unit.engine.relations.test_restarts import PROGRAM, STREAMS, live, told
 from weft.engine import runtime
 
 FEEDS = [

@@ -9,8 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.unit.engine.relations.homes import OnHome
-from tests.unit.engine.relations.test_restarts import rows
+from tests.unit.engine.relations.homes import OnHome, rows
 from weft.engine import runtime
 from weft.engine.report import report
 from weft.errors import RunError

@@ -9,6 +9,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
+from tests.unit.engine.relations import homes
 from tests.unit.engine.relations.homes import OnHome
 from weft.engine import runtime
 from weft.testing.values import micros, rows_of
@@ -40,11 +41,9 @@ def program(**queries: str) -> str:
 
 
 def rows(*given: tuple[str, int, float]) -> pa.Table:
-    """Of a stream: k, v, and event time in seconds."""
-    keys, numbers, seconds = zip(*given, strict=True)
-    times = pa.array([round(at * SECOND) for at in seconds], pa.timestamp("us", tz="UTC"))
-    numbers = pa.array(numbers, pa.int32())
-    return pa.table({"k": pa.array(keys), "v": numbers, "more": numbers, "at": times})
+    """Of a stream: k, v, and event time in seconds; v is `more` as well."""
+    made = homes.rows(*given)
+    return made.append_column("more", made.column("v"))
 
 
 def told(adapter: OnHome, query: str, times: int = 1) -> list[tuple[Any, ...]]:
