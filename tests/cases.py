@@ -18,5 +18,10 @@ def each(step: int, every: Sequence[Any]) -> list[Any]:
     return [case if at % step == 0 else _slow([case])[0] for at, case in enumerate(every)]
 
 
+def in_parts(count: int) -> pytest.MarkDecorator:
+    """The examples of a test in so many parts: the first always runs, the others when there is time."""
+    return pytest.mark.parametrize("part", first(1, range(count)))
+
+
 def _slow(cases: Sequence[Any]) -> list[Any]:
     return [pytest.param(case, marks=pytest.mark.slow) for case in cases]

@@ -15,6 +15,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from tests.ages import set_age
+from tests.cases import in_parts
 from tests.properties.programs import scenario
 from weft.engine import parquetfiles, strides
 from weft.engine.parquetfiles import Piece, pieces, read, spread
@@ -47,9 +48,10 @@ def same(wanted: pa.Table, found: pa.Table) -> bool:
     return values == [str(column.to_pylist()) for column in found.columns]
 
 
-def test_rows_are_those_that_spark_gives(spark, tmp_path: Path) -> None:
+@in_parts(4)
+def test_rows_are_those_that_spark_gives(spark, tmp_path: Path, part: int) -> None:
     scanned = 0
-    for seed in range(20):
+    for seed in range(5 * part, 5 * part + 5):
         made = scenario(Random(seed), 8, 80)
         file = str(tmp_path / f"{seed}.parquet")
         pq.write_table(pa.concat_tables(made.feeds), file, row_group_size=50)
@@ -61,7 +63,7 @@ def test_rows_are_those_that_spark_gives(spark, tmp_path: Path) -> None:
                 wanted = collect(small_rows(spark.read.parquet(file).coalesce(1), plan, None))
                 assert same(wanted, pa.Table.from_batches(rows, schema=rows[0].schema)), sql
                 scanned += 1
-    assert scanned > 15
+    assert scanned > 3
 
 
 class Runs:
@@ -121,8 +123,15 @@ def rows(count: int, start: int = 0) -> pa.Table:
     )
 
 
-@pytest.mark.parametrize("small", [ways.SMALL, 3], ids=["here", "in workers"])
-@pytest.mark.parametrize("placement", ["driver", "executors"])
+@pytest.mark.parametrize(
+    ("small", "placement"),
+    [
+        pytest.param(ways.SMALL, "driver", id="here"),
+        pytest.param(3, "executors", id="in workers, for executors"),
+        pytest.param(3, "driver", id="in workers", marks=pytest.mark.slow),
+        pytest.param(ways.SMALL, "executors", id="here, for executors", marks=pytest.mark.slow),
+    ],
+)
 def test_answers_are_the_same_whoever_reads(
     runs: Runs, small: int, placement: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -13,6 +13,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from tests.cases import in_parts
 from tests.unit.engine.bench import STREAM, Bench, Row, bound, row
 from weft.engine import runtime
 
@@ -248,13 +249,15 @@ def batches(draw: st.DrawFn) -> list[list[Row]]:
 
 
 @pytest.mark.together
-@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@in_parts(4)
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(history=batches(), programs=st.tuples(PROGRAMS, PROGRAMS, PROGRAMS), data=st.data())
 def test_all_windows_after_the_bound_are_whole(
     history: list[list[Row]],
     programs: tuple[set[str], set[str], set[str]],
     data: st.DataObject,
     monkeypatch: pytest.MonkeyPatch,
+    part: int,
 ) -> None:
     """However often the program starts anew, and wherever its cells are in each of its lives."""
     monkeypatch.setattr(runtime, "SNAPSHOT_EVERY", 2)

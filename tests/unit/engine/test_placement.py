@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.cases import in_parts
 from tests.unit.engine.bench import Bench, Row, row
 from tests.unit.engine.crew import LocalCrew
 from weft.engine import runtime
@@ -85,14 +86,15 @@ def run(path: Path, placements: list[int], seed: int, forgets: float = 0.3) -> t
         bench.close()
 
 
-@settings(max_examples=25, deadline=None)
+@in_parts(3)
+@settings(max_examples=8, deadline=None)
 @given(
     placements=st.lists(st.sampled_from([0, 1, 2, 5]), min_size=1, max_size=4),
     seed=st.integers(0, 1000),
     every=st.sampled_from([1, 3, 50]),
 )
 def test_answers_do_not_depend_on_where_the_cells_are(
-    tmp_path_factory: pytest.TempPathFactory, placements: list[int], seed: int, every: int
+    tmp_path_factory: pytest.TempPathFactory, placements: list[int], seed: int, every: int, part: int
 ) -> None:
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(Bench, "buckets", 0)

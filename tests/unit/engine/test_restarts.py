@@ -13,6 +13,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from tests.cases import in_parts
 from tests.unit.engine.bench import Bench, Row, row
 from weft.engine import runtime
 
@@ -94,10 +95,11 @@ def _rounded(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return [{k: round(v, 9) if isinstance(v, float) else v for k, v in row.items()} for row in rows]
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@in_parts(3)
+@settings(max_examples=8, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(history=histories())
 def test_restarted_is_never_stopped(
-    history: list[tuple[list[Row], str]], monkeypatch: pytest.MonkeyPatch
+    history: list[tuple[list[Row], str]], monkeypatch: pytest.MonkeyPatch, part: int
 ) -> None:
     monkeypatch.setattr(runtime, "SNAPSHOT_EVERY", 2)
     whole = [([row for rows, _ in history for row in rows], "")]
