@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from weft.lang.statements import Expr
+from weft.plan.shownparts import show_for
 from weft.share.model.figures import cpu, plain
 from weft.share.model.forecast import Basis
 from weft.share.model.load import Load
@@ -92,9 +93,8 @@ def _sides(chain: Chain, links: Links, ours: Chained, query: str | None) -> Iter
 
 
 def _slice_row(one: Slice) -> tuple[str, ...]:
-    length = "for ever" if one.range is None else f"for {show_duration(one.range)}"
     conditions = f"where {' OR '.join(one.conditions)}" if one.conditions else "every row"
-    return length, conditions, f"wanted by {', '.join(one.queries)}", f"class {one.at}"
+    return show_for(one.range), conditions, f"wanted by {', '.join(one.queries)}", f"class {one.at}"
 
 
 def _merging(both: Shown, best: Chained) -> Iterator[str]:
