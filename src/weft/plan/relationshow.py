@@ -14,7 +14,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import assert_never
 
-from weft.lang.statements import Expr
 from weft.plan.nodes import Named
 from weft.plan.relationpatterns import relation_pattern
 from weft.plan.relations import (
@@ -34,8 +33,8 @@ from weft.plan.relations import (
     Whether,
 )
 from weft.plan.relationtree import below
-from weft.plan.shownparts import WIDE, show_aggregation, show_named, show_order_key
-from weft.times import Duration, show_duration
+from weft.plan.shownparts import WIDE, show_aggregation, show_clause, show_for, show_named, show_order_key
+from weft.times import show_duration
 
 
 def relation_lines(relation: Relation, depth: int) -> Iterator[tuple[str, str]]:
@@ -65,12 +64,12 @@ def _parts(relation: Relation) -> tuple[str, list[str]]:
     """What the node is, and what it makes."""
     match relation:
         case Rows(stream, items, where, range_, internal):
-            kept = f"Rows {stream} {_for(range_)}{' internal' if internal else ''}{_where(where)}"
-            return kept, _items(items)
+            lasts = f"{show_for(range_)}{' internal' if internal else ''}"
+            return f"Rows {stream} {lasts}{show_clause('where', where)}", _items(items)
         case Entries(table, items, where, retroactive, stream):
             seen = "retroactive" if retroactive else "as of each row"
             name = table if stream is None else f"{table} of changes of {stream}"
-            return f"Entries {name} {seen}{_where(where)}", _items(items)
+            return f"Entries {name} {seen}{show_clause('where', where)}", _items(items)
         case Made(items=items):
             return "Made", _items(items)
         case Grouped(keys=keys, aggregations=calls):
@@ -85,13 +84,13 @@ def _head(
 ) -> str:
     match relation:
         case Lasting(range=range_):
-            return f"Lasting {_for(range_)}"
+            return f"Lasting {show_for(range_)}"
         case Kept(predicate=predicate):
             return f"Kept {predicate.sql}"
         case Paired(kind=kind, on=on):
-            return f"Paired {kind}{_on(on)}"
+            return f"Paired {kind}{show_clause('on', on)}"
         case Whether(on=on, negated=negated):
-            return f"Whether {'none' if negated else 'any'}{_on(on)}"
+            return f"Whether {'none' if negated else 'any'}{show_clause('on', on)}"
         case Distinct():
             return "Distinct"
         case Merged(kind=kind, all=all_):
@@ -110,15 +109,3 @@ def _head(
 
 def _items(items: Sequence[Named]) -> list[str]:
     return [show_named(item) for item in items]
-
-
-def _for(range_: Duration | None) -> str:
-    return "for ever" if range_ is None else f"for {show_duration(range_)}"
-
-
-def _where(where: Expr | None) -> str:
-    return "" if where is None else f" where {where.sql}"
-
-
-def _on(on: Expr | None) -> str:
-    return "" if on is None else f" on {on.sql}"

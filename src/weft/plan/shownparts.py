@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from weft.lang.statements import OrderKey
+from weft.lang.statements import Expr, OrderKey
 from weft.plan.nodes import Aggregation, Named
+from weft.times import Duration, show_duration
 
 WIDE = 100  # a longer node is spread over lines, one part each
 
@@ -29,3 +30,13 @@ def show_order_key(key: OrderKey) -> str:
     usual = key.nulls_first is not key.descending
     nulls = "" if usual else f" nulls {'first' if key.nulls_first else 'last'}"
     return f"{key.expr.sql}{direction}{nulls}"
+
+
+def show_for(range_: Duration | None) -> str:
+    """`for 5 min`, or `for ever`."""
+    return "for ever" if range_ is None else f"for {show_duration(range_)}"
+
+
+def show_clause(word: str, condition: Expr | None) -> str:
+    """` where qty > 100`; nothing where there is no condition."""
+    return "" if condition is None else f" {word} {condition.sql}"

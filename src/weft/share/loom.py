@@ -68,10 +68,12 @@ class Loom:
             else:
                 self._add_tap(taken, turns.get(name))
 
-    def decided(self, queries: Iterable[Taken], basis: Basis) -> Hidden:
-        """By which keys queries would pick if all were added now; it is for a loom that has none."""
-        self._decide(list(queries), {}, basis)
-        return self.hidden
+    @classmethod
+    def decided(cls, stream: Stream, queries: Iterable[Taken], basis: Basis) -> Hidden:
+        """By which keys the queries of a stream would pick if all were added now."""
+        loom = cls(stream)
+        loom._decide(list(queries), {}, basis)
+        return loom.hidden
 
     def _decide(self, new: Iterable[Taken], fixed: Hidden, basis: Basis) -> None:
         """By which keys the queries pick groups."""

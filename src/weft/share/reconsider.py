@@ -45,7 +45,7 @@ def best_offer(
     """
     stream = plan.stream
     load = _known(basis.loads.of(stream.name), plan, taken, hidden)
-    decided = Loom(stream).decided(taken, replace(basis, loads=Loads({stream.name: load})))
+    decided = Loom.decided(stream, taken, replace(basis, loads=Loads({stream.name: load})))
     wanted = {name: _certain(keys, load) for name, keys in decided.items()}
     changes = {
         name: keys

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from weft.plan.shownparts import show_for
 from weft.share.draw.svg import box, text
 from weft.share.nodes import SharedPlan
 from weft.share.relations.links import Chain, Link
 from weft.share.relations.program import woven
 from weft.share.relations.showchains import show_chain_on
 from weft.share.relations.slices import Slice, slices
-from weft.times import show_duration
 
 ROW, LEFT, BAR, RIGHT = 20.0, 12.0, 550.0, 1190.0
 
@@ -41,8 +41,7 @@ def _bands(chain: Chain, links: dict[Link, tuple[str, ...]]) -> list[tuple[str, 
 def _band(stream: str, one: Slice, longest: int, y: float) -> list[str]:
     """A bar as long as rows are held; those that are held for ever fill it."""
     part = 1.0 if one.range is None or not longest else one.range / longest
-    length = "for ever" if one.range is None else f"for {show_duration(one.range)}"
     who = one.queries[0] if len(one.queries) == 1 else f"{len(one.queries)} queries"
     width = max(2.0, part * (RIGHT - BAR))
-    label = text(LEFT + 20, y + 14, f"{stream} {length}: {who}", room=BAR - LEFT - 40)
+    label = text(LEFT + 20, y + 14, f"{stream} {show_for(one.range)}: {who}", room=BAR - LEFT - 40)
     return [label, box(RIGHT - width, y + 3, width, ROW - 6)]

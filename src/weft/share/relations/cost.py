@@ -51,14 +51,20 @@ def added(work: Iterable[Work]) -> Work:
 
 
 @dataclass(frozen=True, slots=True)
+class Keys:
+    """How many different keys the rows of one side have, and how that is known."""
+
+    number: float
+    by: str  # assumed | given | measured
+
+
+@dataclass(frozen=True, slots=True)
 class Chained:
-    """A chain as it runs: both sides, whether rows are found by keys, how many there are, what it takes."""
+    """A chain as it runs: both sides, the keys by which rows of either are found, what it takes."""
 
     left: Shelves
     right: Shelves
-    keyed: bool
-    keys: float
-    counted: bool  # the keys
+    keys: tuple[Keys, Keys] | None  # None: every row is looked at
     work: Work
 
     @property
@@ -74,16 +80,17 @@ def chained(
     some, (first, second) = tuple(links), classes or (None, None)
     match, loads = _matching(chain, some), basis.loads
     left, right = loads.of(chain.left), loads.of(chain.right)
-    keys, counted = _keys(match, left, right), _are_counted(match, left, right)
-    mine = shelves([each.left for each in some], left, Probed(right, keys, basis.constants), first)
-    theirs = shelves([each.right for each in some], right, Probed(left, keys, basis.constants), second)
+    keys = _keys(match, left, right)
+    most = max(each.number for each in keys) if keys else 1.0
+    mine = shelves([each.left for each in some], left, Probed(right, most, basis.constants), first)
+    theirs = shelves([each.right for each in some], right, Probed(left, most, basis.constants), second)
     work = Work(
         held=mine.held + theirs.held,
         kept=mine.kept + theirs.kept,
         lookups=left.rows * len(theirs.classes) + right.rows * len(mine.classes),
         pairs=mine.looked_at + theirs.looked_at,
     )
-    return Chained(mine, theirs, bool(match.left), keys, counted, work)
+    return Chained(mine, theirs, keys, work)
 
 
 def _matching(chain: Chain, links: Iterable[Link]) -> Matching:
@@ -94,15 +101,16 @@ def _matching(chain: Chain, links: Iterable[Link]) -> Matching:
     return matching(chain.on, left, right)
 
 
-def _keys(match: Matching, left: Load, right: Load) -> float:
-    """Different keys: those of the side that has more; without keys all rows match."""
+def _keys(match: Matching, left: Load, right: Load) -> tuple[Keys, Keys] | None:
+    if not match.left:
+        return None
     mine, theirs = chain_keys(match)
-    return max(keys_of(left, mine), keys_of(right, theirs)) if match.left else 1.0
+    return _side_keys(left, mine), _side_keys(right, theirs)
 
 
-def _are_counted(match: Matching, left: Load, right: Load) -> bool:
-    mine, theirs = chain_keys(match)
-    return mine in left.joined or theirs in right.joined
+def _side_keys(load: Load, key: str) -> Keys:
+    counted = load.groups_by != "given" and key in load.joined
+    return Keys(keys_of(load, key), "measured" if counted else load.groups_by)
 
 
 def chain_keys(match: Matching) -> tuple[str, str]:

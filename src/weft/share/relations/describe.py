@@ -56,16 +56,17 @@ def _buckets(plan: SharedPlan, stay: Mapping[str, str]) -> dict[str, Any]:
 
 
 def _chain(chain: Chain, links: Mapping[Link, tuple[str, ...]], told: Told) -> dict[str, Any]:
-    ours, known = told.ours(chain, links), told.known(chain, links)
+    both = told.shown(chain, links)
+    ours = both.ours
     left = {link: link.left for link in links}
     right = {link: link.right for link in links}
     return {
         "left": {"stream": chain.left, "slices": _slices(left, links, ours.left.classes)},
         "right": {"stream": chain.right, "slices": _slices(right, links, ours.right.classes)},
         "on": show_chain_on(chain.on),
-        "by_key": ours.keyed,
+        "by_key": ours.keys is not None,
         "joins": [_join(link, queries) for link, queries in links.items()],
-        "predicted": _work(known.work, told.basis),
+        "predicted": _work(both.known.work, told.basis),
     }
 
 

@@ -42,7 +42,7 @@ from weft.plan.relationshow import show_relation_node
 from weft.plan.relationtree import columns
 from weft.plan.scope import names_in
 from weft.share.parts import conjuncts
-from weft.share.relations.equalities import closed, equal
+from weft.share.relations.equalities import equal
 from weft.share.relations.many import joined
 
 
@@ -148,15 +148,14 @@ def _matched(relation: Paired | Whether) -> list[Parting]:
     """Rows that match are equal in the column that parts them."""
     many = joined(relation)
     sources: Sequence[Relation]
+    conditions: Sequence[Expr]
     match relation:
         case _ if many is not None:
             sources, conditions = many.sources, many.conditions
         case Paired(left=left, right=right, on=on):
-            sources = left, right
-            conditions = () if on is None else closed(conjuncts(on), sources)
+            sources, conditions = (left, right), () if on is None else conjuncts(on)
         case Whether(source=source, other=other, on=on):
-            sources = source, other
-            conditions = () if on is None else closed(conjuncts(on), sources)
+            sources, conditions = (source, other), () if on is None else conjuncts(on)
     each = [partings(source) for source in sources]
     sets = equal(conditions, sources).sets
     if not sets:

@@ -77,8 +77,12 @@ class Others:
 
 def placed(relation: Relation, others: Others, basis: Basis) -> Placing:
     """Where absence is to stand; of equals, as it is written."""
-    ways = [others.priced(way, basis) for way in places(relation)]
-    return Placing(tuple(sorted(ways, key=lambda way: way.cost)), relation)
+    return _cheapest(relation, places(relation), others, basis)
+
+
+def _cheapest(relation: Relation, ways: Iterable[Relation], others: Others, basis: Basis) -> Placing:
+    priced = [others.priced(way, basis) for way in ways]
+    return Placing(tuple(sorted(priced, key=lambda way: way.cost)), relation)
 
 
 def place(related: Mapping[str, Woven], new: Collection[str], decided: Decided) -> dict[str, Woven]:
@@ -91,11 +95,12 @@ def place(related: Mapping[str, Woven], new: Collection[str], decided: Decided) 
         name: replace(related[name], relation=was.relation, placing=was.placing)
         for name, was in found.items()
     }
-    free = [name for name in new if name not in found and len(places(related[name].relation)) > 1]
+    listed = {name: places(related[name].relation) for name in new if name not in found}
+    free = {name: ways for name, ways in listed.items() if len(ways) > 1}
     known = {**related, **found}
     others = Others.of(each.relation for name, each in known.items() if free and name not in free)
-    for name in free:
-        placing = placed(related[name].relation, others, decided.basis)
+    for name, ways in free.items():
+        placing = _cheapest(related[name].relation, ways, others, decided.basis)
         found[name] = replace(related[name], relation=placing.relation, placing=placing)
         others.add(placing.relation)
     return found

@@ -167,6 +167,6 @@ def _own(names: Mapping[Key, str], node: Node, query: str) -> Iterator[str]:
 
 
 def _total(found: Weave, told: Told) -> list[str]:
-    work = [told.known(chain, links).work for chain, links in found.chains.items()]
+    work = [told.shown(chain, links).known.work for chain, links in found.chains.items()]
     work += [work_of(node, told.basis.loads) for node in found.nodes.values()]
     return [f"  all relations {show_work(added(work), told.basis)}"]

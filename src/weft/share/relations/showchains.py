@@ -6,19 +6,28 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from weft.lang.statements import Expr
+from weft.plan.shownparts import show_for
 from weft.share.model.figures import cpu, plain
 from weft.share.model.forecast import Basis
 from weft.share.model.load import Load
 from weft.share.relations.classes import Classes
-from weft.share.relations.cost import Chained, Work, added, chained
+from weft.share.relations.cost import Chained, Keys, Work, added, chained
 from weft.share.relations.decided import Decided
-from weft.share.relations.flows import keys_of, passing
+from weft.share.relations.flows import passing
 from weft.share.relations.links import LEFT, RIGHT, Chain, Link, Wanted, turned
 from weft.share.relations.slices import Slice, slices
 from weft.share.table import table
 from weft.times import show_duration
 
 Links = Mapping[Link, tuple[str, ...]]
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """A chain as it runs, or would if it were started now, and the same by what is known now."""
+
+    ours: Chained
+    known: Chained
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,34 +41,31 @@ class Told:
     basis: Basis
     stay: Mapping[str, str]
 
-    def ours(self, chain: Chain, links: Links) -> Chained:
-        """The chain as it runs, or would if it were started now."""
-        return chained(chain, links, self.decided.basis, self._classes(chain, links))
+    def shown(self, chain: Chain, links: Links) -> Shown:
+        ours = chained(chain, links, self.decided.basis, self._classes(chain, links))
+        known = chained(chain, links, self.basis, (ours.left.classes, ours.right.classes))
+        return Shown(ours, known)
 
     def _classes(self, chain: Chain, links: Links) -> tuple[Classes, Classes] | None:
         """Those it runs with, whichever way round it is told."""
         found, other = (self.decided.classes.get(each) for each in (chain, turned(next(iter(links))).chain))
         return found if found is not None or other is None else (other[1], other[0])
 
-    def known(self, chain: Chain, links: Links) -> Chained:
-        """The same chain by what is known now."""
-        ours = self.ours(chain, links)
-        return chained(chain, links, self.basis, (ours.left.classes, ours.right.classes))
-
 
 def show_chain(
     name: str, chain: Chain, links: Links, taps: Mapping[Link, str], told: Told, query: str | None = None
 ) -> Iterator[str]:
     """A chain; with `query` only what that one reads of it. `taps`: the node that takes pairs for a join."""
+    both = told.shown(chain, links)
     queries = {one for each in links.values() for one in each}
     shared = f"{count(len(links), 'join', 'joins')} of {count(len(queries), 'query', 'queries')}"
     yield f"  chain {name}: {chain.left} and {chain.right} on {show_chain_on(chain.on)}, {shared}"
-    yield from _sides(chain, links, told.ours(chain, links), query)
-    yield from _merging(told, chain, links)
+    yield from _sides(chain, links, both.ours, query)
+    yield from _merging(both, chained(chain, links, told.basis))
     yield "    a pair that is found goes to"
     mine = [link for link, names in links.items() if query in (None, *names)]
     yield from table([_tap_row(chain, link, taps[link], links[link]) for link in mine], indent=6)
-    yield from _predicted(chain, links, told)
+    yield from _predicted(chain, links, both.known, told.basis)
 
 
 def show_chain_on(on: Expr | None) -> str:
@@ -91,14 +97,13 @@ def _sides(chain: Chain, links: Links, ours: Chained, query: str | None) -> Iter
 
 
 def _slice_row(one: Slice) -> tuple[str, ...]:
-    length = "for ever" if one.range is None else f"for {show_duration(one.range)}"
     conditions = f"where {' OR '.join(one.conditions)}" if one.conditions else "every row"
-    return length, conditions, f"wanted by {', '.join(one.queries)}", f"class {one.at}"
+    return show_for(one.range), conditions, f"wanted by {', '.join(one.queries)}", f"class {one.at}"
 
 
-def _merging(told: Told, chain: Chain, links: Links) -> Iterator[str]:
+def _merging(both: Shown, best: Chained) -> Iterator[str]:
     """Why several lengths lie apart, or together; nothing where each side has one."""
-    ours, best = told.ours(chain, links), chained(chain, links, told.basis)
+    ours = both.ours
     saved = ours.left.apart + ours.right.apart - ours.left.cost - ours.right.cost
     sides = ours.left.classes, ours.right.classes
     if any(len(each) > 1 for classes in sides for each in classes):
@@ -106,7 +111,7 @@ def _merging(told: Told, chain: Chain, links: Links) -> Iterator[str]:
     elif any(len(classes) > 1 for classes in sides):
         yield "    a class for each length: to look at more rows would cost more than to look once more"
     if (best.left.classes, best.right.classes) != sides:
-        less = cpu(told.known(chain, links).cost - best.cost)
+        less = cpu(both.known.cost - best.cost)
         yield f"    by what is known now other classes would save {less}: taken with the next start or join"
 
 
@@ -121,30 +126,24 @@ def _for(wanted: Wanted) -> str:
     return "all time" if wanted.range is None else show_duration(wanted.range)
 
 
-def _predicted(chain: Chain, links: Links, told: Told) -> Iterator[str]:
+def _predicted(chain: Chain, links: Links, known: Chained, basis: Basis) -> Iterator[str]:
     """What it takes, what it would take for each join by itself, and what that rests on."""
-    known, basis = told.known(chain, links), told.basis
     yield f"    predicted {show_work(known.work, basis)}"
     if len(links) > 1:
         alone = added(chained(chain, [link], basis).work for link in links)
         yield f"    each join by itself {show_work(alone, basis)}"
-    keys = [f"{_load(side, basis)}{_keys(known, side, basis)}" for side in (chain.left, chain.right)]
-    yield f"      {'; '.join([*keys, *_parts(chain, links, basis)])}"
+    loads = zip((chain.left, chain.right), known.keys or (None, None), strict=True)
+    said = [_load(stream, keys, basis) for stream, keys in loads]
+    yield f"      {'; '.join([*said, *_parts(chain, links, basis)])}"
     if any(each.range is None for link in links for each in (link.left, link.right)):
         yield "      rows that are wanted for ever are not in it: there is no end to them"
 
 
-def _load(stream: str, basis: Basis) -> str:
+def _load(stream: str, keys: Keys | None, basis: Basis) -> str:
+    """Rows a second and, where rows are found by them, how many different keys there are."""
     load = basis.loads.of(stream)
-    return f"{stream} {plain(load.rows)} rows/s {load.rows_by}"
-
-
-def _keys(known: Chained, stream: str, basis: Basis) -> str:
-    """How many different keys there are, as far as rows are found by keys."""
-    load = basis.loads.of(stream)
-    counted = known.keyed and known.counted and load.groups_by != "given"
-    found = known.keys if counted else keys_of(load)
-    return f", {plain(found)} keys {'measured' if counted else load.groups_by}" if known.keyed else ""
+    by_keys = "" if keys is None else f", {plain(keys.number)} keys {keys.by}"
+    return f"{stream} {plain(load.rows)} rows/s {load.rows_by}{by_keys}"
 
 
 def _parts(chain: Chain, links: Links, basis: Basis) -> Iterator[str]:

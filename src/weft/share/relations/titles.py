@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import assert_never
 
 from weft.lang.bodies import SetKind
-from weft.lang.statements import Expr
 from weft.plan.relations import (
     AsOf,
     Distinct,
@@ -22,8 +21,8 @@ from weft.plan.relations import (
     Rows,
     Whether,
 )
-from weft.plan.shownparts import show_aggregation, show_named
-from weft.times import Duration, show_duration
+from weft.plan.shownparts import show_aggregation, show_clause, show_for, show_named
+from weft.times import show_duration
 
 
 def title(relation: Relation, over: tuple[str, ...]) -> str:
@@ -32,18 +31,18 @@ def title(relation: Relation, over: tuple[str, ...]) -> str:
     match relation:
         case Rows(stream=stream, items=items, range=range_, where=where):
             columns = ", ".join(item.expr.sql for item in items)
-            return f"{stream} ({columns}) {_for(range_)}{_said('where', where)}"
+            return f"{stream} ({columns}) {show_for(range_)}{show_clause('where', where)}"
         case Entries(table=table, where=where):
-            return f"table {table}{_said('where', where)}"
+            return f"table {table}{show_clause('where', where)}"
         case Made(items=items):
             return f"{first}: {', '.join(item.name for item in items)}"
         case Kept(predicate=predicate):
-            return f"{first}{_said('where', predicate)}"
+            return f"{first}{show_clause('where', predicate)}"
         case Paired(kind=kind, on=on):
-            return f"{kind} pairs of {', '.join(over)}{_said('on', on)}"
+            return f"{kind} pairs of {', '.join(over)}{show_clause('on', on)}"
         case Whether(on=on, negated=negated):
             other = over[1] if len(over) > 1 else "the table"
-            return f"{first} with {'no' if negated else 'a'} partner in {other}{_said('on', on)}"
+            return f"{first} with {'no' if negated else 'a'} partner in {other}{show_clause('on', on)}"
         case Distinct():
             return f"each different row of {first}"
         case Merged(kind=kind, all=all_):
@@ -55,18 +54,10 @@ def title(relation: Relation, over: tuple[str, ...]) -> str:
         case AsOf(slide=slide):
             return f"{first} as of every {show_duration(slide)}"
         case Lasting(range=range_):
-            return f"{first}, each row {_for(range_)}"
+            return f"{first}, each row {show_for(range_)}"
         case Leading(limit=limit):
             return f"first {limit} of {first}"
         case Emitted(emission=emission):
             return f"{emission} of {first}"
         case _:
             assert_never(relation)
-
-
-def _for(range_: Duration | None) -> str:
-    return "for ever" if range_ is None else f"for {show_duration(range_)}"
-
-
-def _said(word: str, condition: Expr | None) -> str:
-    return "" if condition is None else f" {word} {condition.sql}"

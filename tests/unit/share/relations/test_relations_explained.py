@@ -60,6 +60,12 @@ def test_what_is_known_of_the_streams_is_what_is_counted_with(program: Program) 
     assert "keys assumed" not in text
 
 
+def test_each_side_says_how_its_own_keys_are_known(program: Program) -> None:
+    counted = Load(rows=5.0, joined={"id": 50.0})
+    text = explain_program(program, basis=Basis(Loads({"sent": counted})))
+    assert "sent 5 rows/s assumed, 50 keys measured; acks 10,000 rows/s assumed, 10,000 keys assumed" in text
+
+
 def test_the_picture_has_a_band_for_each_slice() -> None:
     session = Session()
     session.sql(TEXT)
