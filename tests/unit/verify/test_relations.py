@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from pathlib import Path
-from random import Random
 
 import pyarrow as pa
 import pytest
 
+from tests.unit.verify.programs import QUERIES, START, STREAMS, feed, made, names, rows, text
 from tests.unit.verify.rig import Rig, mutated
 from weft.engine import runtime
 from weft.log.ingest import IngestLog, IngestRecord
@@ -17,76 +17,6 @@ from weft.testing.compare import Row
 from weft.testing.values import micros, rows_of, show_row
 from weft.times import SECOND
 from weft.verify import pieces
-
-START = datetime(2025, 1, 1, 10, tzinfo=UTC)
-STREAMS = """
-CREATE STREAM sent (id BIGINT, n BIGINT, at TIMESTAMP) TIMESTAMP BY at DELAY 2 SECONDS MAX AHEAD OFF
-  FROM parquet OPTIONS ('path' = 'unread');
-CREATE STREAM acks (id BIGINT, n BIGINT, at TIMESTAMP) TIMESTAMP BY at DELAY 0 SECONDS MAX AHEAD OFF
-  FROM parquet OPTIONS ('path' = 'unread');
-CREATE TABLE names (id BIGINT, name STRING) FROM parquet OPTIONS ('path' = 'unread');
-CREATE VIEW answered AS SELECT s.id, s.n FROM sent [RANGE 6 SECONDS] s JOIN acks [RANGE 6 SECONDS] a
-  ON s.id = a.id;
-"""
-PAIRS = """SELECT s.id, s.n, a.n AS m
-  FROM sent [RANGE 6 SECONDS{0}] s JOIN acks [RANGE 3 SECONDS{0}] a ON s.id = a.id"""
-LISTED = """SELECT t.id, t.name, s.n
-  FROM names RETROACTIVE t LEFT JOIN sent [RANGE 6 SECONDS{0}] s ON s.id = t.id"""
-QUERIES = {
-    "pairs": PAIRS.format(""),
-    "kept": PAIRS.format(" INTERNAL"),
-    "outlived": PAIRS.format("").replace("3 SECONDS", "3 SECONDS INTERNAL"),
-    "slid": PAIRS.format(" SLIDE 2 SECONDS"),
-    "begun": "SELECT ISTREAM(s.id, a.n) FROM sent [RANGE 6 SECONDS SLIDE 2 SECONDS] s "
-    "JOIN acks [RANGE 3 SECONDS SLIDE 2 SECONDS] a ON s.id = a.id",
-    "ended": "SELECT DSTREAM(s.id) FROM sent [RANGE 6 SECONDS] s WHERE s.n > 1",
-    "lasting": "SELECT WSTREAM(x.id, x.n) [RANGE 4 SECONDS] FROM answered x",
-    "different": "SELECT DISTINCT id FROM sent [RANGE 5 SECONDS]",
-    "missing": "SELECT id FROM sent [RANGE 6 SECONDS] s WHERE NOT EXISTS "
-    "(SELECT 1 FROM acks [RANGE 6 SECONDS] a WHERE a.id = s.id)",
-    "changes": "SELECT id FROM sent [RANGE 4 SECONDS] EXCEPT "
-    "SELECT id FROM acks [RANGE 6 SECONDS] EMIT CHANGES",
-    "counted": "SELECT s.id, COUNT(*) AS c, SUM(s.n * 0.1D) AS total FROM sent [RANGE 6 SECONDS] s "
-    "JOIN acks [RANGE 6 SECONDS] a ON s.id = a.id GROUP BY s.id",
-    "named": "SELECT s.id, t.name FROM sent [RANGE 6 SECONDS] s LEFT JOIN names t ON s.id = t.id",
-    "renamed": "SELECT s.id, t.name FROM sent [RANGE 6 SECONDS] s JOIN names RETROACTIVE t ON s.id = t.id",
-    "listed": LISTED.format(""),
-    "listings": LISTED.format(" SLIDE 2 SECONDS"),
-    "relisted": LISTED.format("") + " EMIT CHANGES",
-}
-
-
-def text(*names: str) -> str:
-    return STREAMS + "".join(f"CREATE QUERY {name} AS {QUERIES[name]};\n" for name in names)
-
-
-def rows(*given: tuple[int, int, float]) -> pa.Table:
-    """Rows of `id`, `n`, and seconds since ten o'clock."""
-    times = [START + timedelta(seconds=at) for *_, at in given]
-    return pa.table(
-        {
-            "id": [one[0] for one in given],
-            "n": [one[1] for one in given],
-            "at": pa.array(times, pa.timestamp("us", "UTC")),
-        }
-    )
-
-
-def names(*given: tuple[int, str]) -> pa.Table:
-    return pa.table({"id": [one[0] for one in given], "name": [one[1] for one in given]})
-
-
-def feed(rig: Rig, batches: int = 8, first: int = 0, seed: int = 3) -> None:
-    """Rows in time, and a table that changes on the way."""
-    rng = Random(seed)
-    for number in range(first, first + batches):
-        if number == 3:
-            rig.revise("names", names((1, "one"), (2, "zwei")))
-        for stream in ("sent", "acks"):
-            made = [
-                (rng.randrange(4), rng.randrange(3), 2 * number + rng.randrange(20) / 10) for _ in range(4)
-            ]
-            rig.ingest(stream, rows(*made))
 
 
 @pytest.fixture(params=list(QUERIES))
@@ -96,10 +26,9 @@ def query(request: pytest.FixtureRequest) -> str:
 
 @pytest.fixture
 def rig(tmp_path: Path, query: str) -> Iterator[Rig]:
-    made = Rig(tmp_path / "home", text(query))
-    made.revise("names", names((1, "one"), (2, "two")))
-    yield made
-    made.stop()
+    rig = made(tmp_path, query)
+    yield rig
+    rig.stop()
 
 
 def test_what_was_told_is_equal(rig: Rig, query: str) -> None:
@@ -181,31 +110,6 @@ def test_pieces_without_a_row_of_a_part_are_not_asked_for_it(
     rig.stop()
 
 
-@pytest.mark.parametrize("most", [1, 10_000])
-def test_windows_between_rows_that_lie_far_apart_show_tables(
-    tmp_path: Path, most: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(pieces, "MOST", most)
-    rig = made(tmp_path, "listings")
-    feed(rig, batches=2)
-    feed(rig, batches=2, first=12)
-    assert (found := rig.verify("listings")).equal, found.differences
-    rig.runtime.step(why="drain", drain=True)
-    feed(rig, batches=2, first=24)
-    feed(rig, batches=2, first=36)
-    assert (found := rig.verify("listings")).equal, found.differences
-    ahead = micros(START) + 90 * SECOND
-    rig.runtime.step(why="idle", watermarks={"sent": ahead, "acks": ahead})
-    assert (found := rig.verify("listings")).equal, found.differences
-    rig.stop()
-
-
-def made(tmp_path: Path, *queries: str) -> Rig:
-    rig = Rig(tmp_path / "home", text(*queries))
-    rig.revise("names", names((1, "one"), (2, "two")))
-    return rig
-
-
 def test_a_changed_value_is_missing_and_too_much(tmp_path: Path) -> None:
     rig = made(tmp_path, "pairs")
     rig.ingest("sent", rows((1, 5, 0), (2, 6, 1)))
@@ -245,30 +149,6 @@ def test_a_query_that_was_added_later_sees_what_came_after(tmp_path: Path) -> No
     for query in ("pairs", "missing", "slid"):
         assert rig.verify(query).rows
         assert (found := rig.verify(query)).equal, found.differences
-    rig.stop()
-
-
-@pytest.mark.parametrize("query", ["named", "renamed", "listed", "listings", "relisted"])
-@pytest.mark.parametrize("drained", [False, True])
-def test_a_query_that_was_added_later_sees_what_tables_held(
-    tmp_path: Path, query: str, drained: bool
-) -> None:
-    rig = made(tmp_path, "pairs")
-    feed(rig, batches=3)
-    rig.revise("names", names((1, "uno"), (3, "tres")))
-    if drained:
-        rig.runtime.step(why="drain", drain=True)
-    rig.change(text("pairs", query))
-    found = rig.verify(query)
-    assert (found.equal, found.rows, found.note) == (True, 0, "nothing is final yet")
-    rig.revise("names", names((1, "un"), (3, "tres")))
-    feed(rig, batches=5, first=3)
-    assert (found := rig.verify(query)).equal, found.differences
-    assert found.rows > 3
-    rig.runtime.step(why="drain", drain=True)
-    rig.revise("names", names((1, "ein"), (3, "drei")))
-    feed(rig, batches=3, first=12)
-    assert (found := rig.verify(query)).equal, found.differences
     rig.stop()
 
 

@@ -8,7 +8,7 @@ from typing import Any, cast
 import pytest
 
 from tests.unit.engine.relations.homes import OnHome
-from tests.unit.verify.test_relations import names, rows
+from tests.unit.verify.programs import names, rows
 from weft.errors import RunError
 from weft.log.home import Home
 from weft.log.series import Series
