@@ -15,7 +15,7 @@ from weft.engine.recovery import warm
 from weft.engine.step import StreamState
 from weft.engine.windows import Reach
 from weft.plan.nodes import Program, Query, Related
-from weft.plan.relationtree import streams
+from weft.plan.relationtree import streams, tables
 from weft.share.build import build
 from weft.share.nodes import SharedPlan, StreamPlan
 from weft.share.parts import parts
@@ -108,7 +108,14 @@ def adopt(runtime: Runtime, program: Program, plan: SharedPlan) -> None:
     runtime.program, runtime.plan = program, replace(plan, streams=tuple(parted))
     runtime.epoch = runtime.catalog.epochs[-1].number
     _adopt_streams(runtime, floors)
+    runtime.told = max([runtime.told, *(floors[name] + 2 for name in _reading_tables(program, floors))])
     runtime.relations.adopt(here, program, floors, whole, basis)
+
+
+def _reading_tables(program: Program, floors: Mapping[str, Instant]) -> list[str]:
+    """The queries that came later and read tables: what these become from now on is told as a change."""
+    related = {query.name: query.plan for query in program.queries if isinstance(query.plan, Related)}
+    return [name for name in floors if name in related and tables(related[name].relation)]
 
 
 def _adopt_streams(runtime: Runtime, floors: Mapping[str, Instant]) -> None:

@@ -24,6 +24,7 @@ from weft.engine.windows import Reach
 from weft.log.bundle import Bundle
 from weft.log.durable import damaged
 from weft.log.snapshots import Snapshot
+from weft.times import BEGINNING
 
 if TYPE_CHECKING:
     from weft.engine.runtime import Runtime
@@ -49,6 +50,7 @@ def save(runtime: Runtime) -> None:
         "reach": {name: [s.reach.watermark, s.reach.drained] for name, s in runtime.states.items()},
         "folded": runtime.folded,
         "first": runtime.first,
+        "settled": runtime.relations.settled,
         "feeds": feeds,
         "tally": runtime.tally.to_json(),
         "census": runtime.census.to_json(),
@@ -194,7 +196,8 @@ def load_relations(runtime: Runtime, snapshot: Snapshot) -> None:
     runtime.spreads.begin(snapshot.step, then)
     if not runtime.relations:
         return
-    runtime.relations.restore(lambda name: saved_table(snapshot, name), then.reach)
+    settled = meta.get("settled", BEGINNING)
+    runtime.relations.restore(lambda name: saved_table(snapshot, name), then.reach, settled)
     _read_again(runtime, runtime.relations, meta["positions"])
     runtime.relations.refilled(then.reach, runtime.folded, runtime.first)
     runtime.relations.late()

@@ -123,7 +123,9 @@ class Runtime:
             adopt(self, kept, planned(self, kept))
             restore(self, snapshot)
             reached = [*self.reached.values(), *(state.reach for state in self.states.values())]
-            self.told = max(map(_told, reached), default=BEGINNING)
+            settled = self.relations.settled
+            after = [settled + 2] if settled > BEGINNING else []
+            self.told = max([self.told, *after, *(reach.watermark for reach in reached)])
             self.measure()
             self.groups = {name: state.count_groups() for name, state in self.states.items()}
 
@@ -334,7 +336,10 @@ class Runtime:
     def _tables_for(self, reach: Mapping[str, Reach]) -> dict[str, int]:
         """The versions that a step uses which goes so far: no later one will be in force before that."""
         with self.lock:
-            self.told = max([self.told, *(_told(at) for at in reach.values())])
+            self.told = max([self.told, *(at.watermark for at in reach.values())])
+            if any(at.drained > self.states[name].reach.drained for name, at in reach.items()):
+                drained = [at.drained for at in reach.values()]
+                self.told = max(self.told, max([*drained, self.tables.newest()]) + 2)
             return self.tables.latest()
 
     def closes(self, stream: str, watermark: Instant) -> bool:
@@ -409,11 +414,6 @@ class Runtime:
         if stream not in self.states:
             return {}
         return self.states[stream].take_in(record, lambda: self.fresh.cells(stream, record))
-
-
-def _told(reach: Reach) -> Instant:
-    """Before when all may have been told; with a drain, what comes into force right after its last row."""
-    return max(reach.watermark, reach.drained + 2 if reach.drained > BEGINNING else BEGINNING)
 
 
 def _latest(records: Sequence[IngestRecord]) -> Instant:

@@ -46,6 +46,10 @@ class TableVersions:
         """The newest version of every table that has one."""
         return {name: log.next - 1 for name, log in self.logs.items() if log.next}
 
+    def newest(self) -> Instant:
+        """Since when the newest of all versions is in force."""
+        return max((log.last.since for log in self.logs.values() if log.last is not None), default=BEGINNING)
+
     def differs(self, table: Table, rows: pa.Table) -> bool:
         """Are these other rows, as a bag, than those of the newest version?"""
         log = self.logs[table.name]

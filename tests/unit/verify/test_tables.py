@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.unit.verify.programs import START, feed, made, names, text
-from weft.testing.values import micros
+from tests.unit.verify.programs import START, feed, made, names, rows, text
+from weft.engine import runtime
+from weft.testing.values import micros, rows_of
 from weft.times import SECOND
 from weft.verify import pieces
 
@@ -51,5 +52,61 @@ def test_a_query_that_was_added_later_sees_what_tables_held(
     rig.runtime.step(why="drain", drain=True)
     rig.revise("names", names((1, "ein"), (3, "drei")))
     feed(rig, batches=3, first=12)
+    assert (found := rig.verify(query)).equal, found.differences
+    rig.stop()
+
+
+@pytest.mark.parametrize("query", ["listed", "listings"])
+@pytest.mark.parametrize("stops", [False, True])
+def test_a_version_read_while_a_stream_was_idle_is_told_once(
+    tmp_path: Path, query: str, stops: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(runtime, "SNAPSHOT_EVERY", 1)
+    rig = made(tmp_path, query)
+    rig.ingest("sent", rows((1, 1, 0), (2, 2, 3)))
+    rig.runtime.step(why="idle", watermarks={"sent": micros(START) + 6 * SECOND})
+    rig.revise("names", names((1, "uno"), (2, "two")))
+    rig.runtime.step(why="drain", drain=True)
+    assert (found := rig.verify(query)).equal, found.differences
+    if stops:
+        rig.restart(text(query))
+    rig.ingest("sent", rows((1, 1, 20)))
+    rig.ingest("sent", rows((1, 1, 40)))
+    assert (found := rig.verify(query)).equal, found.differences
+    rig.stop()
+
+
+@pytest.mark.parametrize("stops", [False, True])
+def test_a_version_that_a_drain_of_another_stream_told_of_is_told_once(
+    tmp_path: Path, stops: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(runtime, "SNAPSHOT_EVERY", 1)
+    rig = made(tmp_path, "listed", "pairs")
+    rig.ingest("sent", rows((1, 1, 0), (2, 2, 3)))
+    rig.ingest("acks", rows((1, 1, 1)))
+    rig.runtime.step(why="drain", drain=True)
+    rig.revise("names", names((1, "uno"), (2, "two")))
+    rig.ingest("acks", rows((1, 1, 2)))
+    rig.runtime.step(why="drain", drain=True)
+    if stops:
+        rig.restart(text("listed", "pairs"))
+    rig.ingest("sent", rows((1, 1, 20)))
+    rig.ingest("acks", rows((1, 1, 20)))
+    told = [row for row in rows_of(rig.results("listed")) if "uno" in row and row[-1] is None]
+    assert len(told) == 1, told
+    rig.stop()
+
+
+@pytest.mark.parametrize("query", ["listed", "listings"])
+def test_what_a_table_becomes_right_after_a_query_came_is_a_change(tmp_path: Path, query: str) -> None:
+    rig = made(tmp_path, "pairs")
+    rig.ingest("sent", rows((1, 1, 0), (2, 2, 3)))
+    rig.ingest("acks", rows((1, 1, 1)))
+    rig.change(text("pairs", query))
+    rig.ingest("acks", rows((1, 1, 2)))
+    rig.revise("names", names((1, "uno"), (2, "two")))
+    rig.ingest("acks", rows((1, 1, 2.5)))
+    rig.ingest("sent", rows((1, 1, 20)))
+    rig.ingest("sent", rows((1, 1, 40)))
     assert (found := rig.verify(query)).equal, found.differences
     rig.stop()

@@ -20,7 +20,7 @@ from weft.kernels.relations.tables import take
 from weft.plan.nodes import Column, Table
 from weft.plan.relations import Entries
 from weft.plan.relationtree import columns
-from weft.times import Instant
+from weft.times import BEGINNING, Instant
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -47,6 +47,11 @@ class Tables:
     def names(self) -> list[str]:
         """The tables that have been read."""
         return list(self._versions)
+
+    def newest(self) -> Instant:
+        """Since when the newest of all versions is in force."""
+        every = (version.since for versions in self._versions.values() for version in versions)
+        return max(every, default=BEGINNING)
 
     def put(self, table: str, version: Version) -> None:
         self._versions.setdefault(table, []).append(version)

@@ -44,6 +44,7 @@ class Relations:
         self._finisher, self._tables = finisher, Tables()
         self._flows, self._early_flows = Flows(), Flows("early flow")
         self._drained: dict[str, Instant] = {}  # streams of which all has been told up to some time
+        self.settled = BEGINNING  # what tables held up to this time was told with a drain
         self._begin()
         self._correcting: dict[str, Correcting] = {}
         self._related: tuple[Woven, ...] = ()
@@ -56,11 +57,11 @@ class Relations:
         self.arrivals = Arrivals()
 
     def _begin(self) -> None:
-        """Hold nothing; what tables held up to the last drain was told."""
-        settled = max(self._drained.values(), default=BEGINNING)
-        self._graph = Graph(self._finisher, self._tables, self._strategy, self._flows, settled)
+        """Hold nothing; what was told of tables is not told again."""
+        made = self._finisher, self._tables, self._strategy
+        self._graph = Graph(*made, self._flows, self.settled)
         # of queries that tell changes before they are certain
-        self._early = Graph(self._finisher, self._tables, self._strategy, self._early_flows, settled)
+        self._early = Graph(*made, self._early_flows, self.settled)
 
     def adopt(
         self,
@@ -171,7 +172,8 @@ class Relations:
         drained = {name: at.drained for name, at in reach.items() if at.drained > BEGINNING}
         if all(at <= self._drained.get(name, BEGINNING) for name, at in drained.items()):
             return self._advance(*_times(reach, latest))
-        end = dict.fromkeys(reach, max(drained.values()) + self.longest + 1)
+        self.settled = max([*drained.values(), self._tables.newest()])
+        end = dict.fromkeys(reach, max(max(drained.values()) + self.longest + 1, self.settled + 2))
         self._graph.end(drained)
         self._early.end(drained)
         answers = self._advance(end, end)
@@ -241,9 +243,15 @@ class Relations:
         corrected = {_saved_as(name, each): each.rows_of for name, each in self._correcting.items()}
         return self._graph.saved_of() | corrected
 
-    def restore(self, saved: Callable[[str], pa.Table | None], reach: Mapping[str, Reach]) -> None:
+    def restore(
+        self,
+        saved: Callable[[str], pa.Table | None],
+        reach: Mapping[str, Reach],
+        settled: Instant = BEGINNING,
+    ) -> None:
         """Go on from a snapshot: before the rows are read again."""
         self._drained = {name: at.drained for name, at in reach.items() if at.drained > BEGINNING}
+        self.settled = settled
         self._begin()
         self._adopt()
         if (arrivals := saved(SAVED + ARRIVALS)) is not None:
