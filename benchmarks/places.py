@@ -16,8 +16,9 @@ import click
 import numpy as np
 import pyarrow as pa
 
-from benchmarks.upa import level1, no_spark
+from benchmarks.upa import level1
 from weft.engine.jointrial import with_joins
+from weft.engine.relations.evaluate import without_spark
 from weft.engine.relations.state import Relations
 from weft.engine.windows import Reach
 from weft.kernels.arrow import TIME
@@ -49,7 +50,7 @@ class Fed:
     def __init__(self, plan: SharedPlan, program: Program, way: Placed, rows: int, keys: int) -> None:
         self._plans = {each.stream.name: each for each in plan.streams}
         (woven,) = plan.related
-        self._relations = Relations(no_spark)
+        self._relations = Relations(without_spark)
         self._relations.adopt(replace(plan, related=(replace(woven, relation=way.relation),)), program, {})
         self._rng, self._now, self._rows, self._keys = np.random.default_rng(3), 0, rows, keys
 

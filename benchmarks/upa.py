@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import median
 
@@ -20,10 +19,9 @@ import numpy as np
 import pyarrow as pa
 from sqlglot import exp
 
+from weft.engine.relations.evaluate import without_spark
 from weft.engine.relations.state import Relations
-from weft.engine.shape import Done, Job
 from weft.engine.windows import Reach
-from weft.errors import Bug
 from weft.kernels.arrow import TIME, whole
 from weft.kernels.expressions import compile
 from weft.optimize.pipeline import optimize_program
@@ -94,7 +92,7 @@ class Feeder:
         program = optimize_program(bound(f"{text}CREATE QUERY q AS {query};"))
         plan = build(program)
         self._streams = plan.streams
-        self.relations = Relations(no_spark, strategy)
+        self.relations = Relations(without_spark, strategy)
         self.relations.adopt(plan, program, {})
         self._rng = np.random.default_rng(seed)
         self._now = 0
@@ -145,10 +143,6 @@ def level1(plan: StreamPlan, rows: pa.Table) -> pa.Table:
     table = pa.table({item.name: value(item.expr.tree) for item in plan.intake.items})
     where = plan.intake.where
     return table if where is None else table.filter(value(where.tree).fill_null(False))
-
-
-def no_spark(jobs: Sequence[Job]) -> Sequence[Done]:
-    raise Bug("spark", f"the kernels know all expressions of these queries, so not {jobs}")
 
 
 def measure(sql: str, window: int, strategy: Strategy, batch: int, batches: int) -> Measured:

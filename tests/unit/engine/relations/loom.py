@@ -11,7 +11,7 @@ from sqlglot import exp
 from tests.properties.relations import Scenario
 from tests.properties.relationtables import TABLES
 from weft.engine.relations.editions import Version
-from weft.engine.relations.evaluate import schema_of
+from weft.engine.relations.evaluate import schema_of, without_spark
 from weft.engine.relations.state import Relations
 from weft.engine.windows import Reach
 from weft.kernels.arrow import whole
@@ -36,7 +36,7 @@ class Loom:
         strategy: Strategy = Strategy.PATTERNS,
     ) -> None:
         self.program, self.plan = program, build(program)
-        self.relations = Relations(_no_spark, strategy)
+        self.relations = Relations(without_spark, strategy)
         self.relations.adopt(self.plan, program, bounds or {})
         self.batches = 0
         self.latest: dict[str, Instant] = {}
@@ -162,7 +162,3 @@ def _plain(tree: exp.Expr) -> exp.Expr:
         return node
 
     return tree.transform(visit)
-
-
-def _no_spark(jobs: Sequence[object]) -> Sequence[object]:
-    raise AssertionError(f"only Spark can evaluate {jobs}")
