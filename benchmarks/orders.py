@@ -19,7 +19,7 @@ import click
 import numpy as np
 import pyarrow as pa
 
-from benchmarks.upa import level1
+from benchmarks.intake import taken_in
 from weft.engine.relations import joining
 from weft.engine.relations.evaluate import without_spark
 from weft.engine.relations.joining import Joining
@@ -79,7 +79,7 @@ class Joined:
         """The next rows of all streams."""
         first, self._now = self._now * SECOND, self._now + SECONDS
         return {
-            name: level1(self._plans[name], self._rows(source, first))
+            name: taken_in(self._plans[name], self._rows(source, first))
             for name, source in self._sources.items()
         }
 

@@ -16,7 +16,7 @@ import click
 import numpy as np
 import pyarrow as pa
 
-from benchmarks.upa import level1
+from benchmarks.intake import taken_in
 from weft.engine.jointrial import with_joins
 from weft.engine.relations.evaluate import without_spark
 from weft.engine.relations.state import Relations
@@ -69,7 +69,9 @@ class Fed:
         keys = self._rng.integers(0, self._keys // 2 if name == "c" else self._keys, self._rows)
         times = np.sort(self._rng.integers(self._now * SECOND, (self._now + 1) * SECOND, self._rows))
         values = self._rng.integers(0, 1_000_000, self._rows)
-        return level1(self._plans[name], pa.table({"k": keys, "v": values, "at": pa.array(times).cast(TIME)}))
+        return taken_in(
+            self._plans[name], pa.table({"k": keys, "v": values, "at": pa.array(times).cast(TIME)})
+        )
 
 
 @click.command()
