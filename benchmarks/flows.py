@@ -9,12 +9,13 @@ without Spark. `one key` is the worst case: all changes and all rows have the sa
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 import click
 import numpy as np
 import pyarrow as pa
 
+from weft.engine.relations.evaluate import without_spark
 from weft.engine.relations.state import Relations
 from weft.engine.windows import Reach
 from weft.kernels.combine import Ints
@@ -50,7 +51,7 @@ class Running:
 
     def __init__(self) -> None:
         program = optimize_program(bind_program(parse_program(PROGRAM)))
-        self.relations = Relations(_no_spark)
+        self.relations = Relations(without_spark)
         self.relations.adopt(build(program), program, {})
         self.latest: dict[str, Instant] = {}
         self._batches = 0
@@ -68,10 +69,6 @@ class Running:
         reach = {name: Reach(at - SECOND) for name, at in self.latest.items()}
         self.relations.answer(reach, self.latest)
         self.relations.forget(reach)
-
-
-def _no_spark(jobs: Sequence[object]) -> Sequence[object]:
-    raise AssertionError(f"only Spark can evaluate {jobs}")
 
 
 def spent(run: Callable[[], object]) -> float:

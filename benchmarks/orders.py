@@ -19,8 +19,9 @@ import click
 import numpy as np
 import pyarrow as pa
 
-from benchmarks.upa import level1, no_spark
+from benchmarks.intake import taken_in
 from weft.engine.relations import joining
+from weft.engine.relations.evaluate import without_spark
 from weft.engine.relations.joining import Joining
 from weft.engine.relations.state import Relations
 from weft.engine.windows import Reach
@@ -68,7 +69,7 @@ class Joined:
         program = optimize_program(bound(f"{text}CREATE QUERY q AS SELECT {shown} FROM {first}{joins};"))
         plan = build(program)
         self._plans = {each.stream.name: each for each in plan.streams}
-        self._relations = Relations(no_spark)
+        self._relations = Relations(without_spark)
         self._relations.adopt(plan, program, {})
         nodes = self._relations.graph.nodes()
         self.join = next(node.operator for node in nodes if isinstance(node.operator, Joining))
@@ -78,7 +79,7 @@ class Joined:
         """The next rows of all streams."""
         first, self._now = self._now * SECOND, self._now + SECONDS
         return {
-            name: level1(self._plans[name], self._rows(source, first))
+            name: taken_in(self._plans[name], self._rows(source, first))
             for name, source in self._sources.items()
         }
 

@@ -16,8 +16,9 @@ import click
 import numpy as np
 import pyarrow as pa
 
-from benchmarks.upa import level1, no_spark
+from benchmarks.intake import taken_in
 from weft.engine.jointrial import with_joins
+from weft.engine.relations.evaluate import without_spark
 from weft.engine.relations.state import Relations
 from weft.engine.windows import Reach
 from weft.kernels.arrow import TIME
@@ -49,7 +50,7 @@ class Fed:
     def __init__(self, plan: SharedPlan, program: Program, way: Placed, rows: int, keys: int) -> None:
         self._plans = {each.stream.name: each for each in plan.streams}
         (woven,) = plan.related
-        self._relations = Relations(no_spark)
+        self._relations = Relations(without_spark)
         self._relations.adopt(replace(plan, related=(replace(woven, relation=way.relation),)), program, {})
         self._rng, self._now, self._rows, self._keys = np.random.default_rng(3), 0, rows, keys
 
@@ -68,7 +69,9 @@ class Fed:
         keys = self._rng.integers(0, self._keys // 2 if name == "c" else self._keys, self._rows)
         times = np.sort(self._rng.integers(self._now * SECOND, (self._now + 1) * SECOND, self._rows))
         values = self._rng.integers(0, 1_000_000, self._rows)
-        return level1(self._plans[name], pa.table({"k": keys, "v": values, "at": pa.array(times).cast(TIME)}))
+        return taken_in(
+            self._plans[name], pa.table({"k": keys, "v": values, "at": pa.array(times).cast(TIME)})
+        )
 
 
 @click.command()

@@ -11,24 +11,20 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import median
 
 import click
 import numpy as np
 import pyarrow as pa
-from sqlglot import exp
 
+from benchmarks.intake import taken_in
+from weft.engine.relations.evaluate import without_spark
 from weft.engine.relations.state import Relations
-from weft.engine.shape import Done, Job
 from weft.engine.windows import Reach
-from weft.errors import Bug
-from weft.kernels.arrow import TIME, whole
-from weft.kernels.expressions import compile
+from weft.kernels.arrow import TIME
 from weft.optimize.pipeline import optimize_program
 from weft.share.build import build
-from weft.share.nodes import StreamPlan
 from weft.share.relations.strategy import Strategy
 from weft.testing.harness import bound
 from weft.times import SECOND
@@ -94,7 +90,7 @@ class Feeder:
         program = optimize_program(bound(f"{text}CREATE QUERY q AS {query};"))
         plan = build(program)
         self._streams = plan.streams
-        self.relations = Relations(no_spark, strategy)
+        self.relations = Relations(without_spark, strategy)
         self.relations.adopt(plan, program, {})
         self._rng = np.random.default_rng(seed)
         self._now = 0
@@ -102,7 +98,7 @@ class Feeder:
     def made(self, rows: int) -> dict[str, pa.Table]:
         """The next rows of every link that the query reads, as level 1 hands them on."""
         tables = {
-            each.stream.name: level1(each, _trace(self._rng, self._now, rows)) for each in self._streams
+            each.stream.name: taken_in(each, _trace(self._rng, self._now, rows)) for each in self._streams
         }
         self._now += rows
         return tables
@@ -129,26 +125,6 @@ def _trace(rng: np.random.Generator, first: int, rows: int) -> pa.Table:
             "at": pa.array(np.arange(first, first + rows) * SECOND).cast(TIME),
         }
     )
-
-
-def level1(plan: StreamPlan, rows: pa.Table) -> pa.Table:
-    """What relations are made of, evaluated by the kernels instead of Spark."""
-    assert plan.intake is not None
-    types = {column.name: column.type for column in plan.stream.columns if column.type}
-    columns = {name: whole(rows.column(name)) for name in rows.column_names}
-
-    def value(tree: exp.Expr) -> pa.Array:
-        compiled = compile(tree, types)
-        assert compiled is not None, tree
-        return compiled.run(columns)[0]
-
-    table = pa.table({item.name: value(item.expr.tree) for item in plan.intake.items})
-    where = plan.intake.where
-    return table if where is None else table.filter(value(where.tree).fill_null(False))
-
-
-def no_spark(jobs: Sequence[Job]) -> Sequence[Done]:
-    raise Bug("spark", f"the kernels know all expressions of these queries, so not {jobs}")
 
 
 def measure(sql: str, window: int, strategy: Strategy, batch: int, batches: int) -> Measured:

@@ -6,7 +6,6 @@ adapter.ingest(stream, rows)                     one batch and its step, as weft
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 
@@ -16,7 +15,7 @@ from tests.unit.engine.relations.loom import level1
 from weft.engine.batch import Batch
 from weft.engine.errands import Crew
 from weft.engine.intake import INTAKE
-from weft.engine.relations.evaluate import schema_of
+from weft.engine.relations.evaluate import schema_of, without_spark
 from weft.engine.runtime import Runtime
 from weft.log.home import Home
 from weft.optimize.pipeline import optimize_program
@@ -39,7 +38,7 @@ class OnHome:
 
     def start(self, program: str) -> None:
         self._home = Home.open(self.path)
-        self.runtime = Runtime(self._home, planned(program), _no_spark, self.crew)
+        self.runtime = Runtime(self._home, planned(program), without_spark, self.crew)
         self._begin_tables(planned(program))
         self._note_queries()
 
@@ -139,7 +138,3 @@ def _counts(plan: StreamPlan, rows: pa.Table) -> pa.Table:
     counted |= {"min_ts": min(times, default=None), "max_ts": max(times, default=None)}
     counted |= {f"e{at}": 0 for at, _ in enumerate(plan.guards)}
     return pa.table({name: pa.array([value], pa.int64()) for name, value in counted.items()})
-
-
-def _no_spark(jobs: Sequence[object]) -> Sequence[object]:
-    raise AssertionError(f"only Spark can evaluate {jobs}")

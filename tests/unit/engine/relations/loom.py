@@ -6,16 +6,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 import pyarrow as pa
-from sqlglot import exp
 
+from benchmarks.intake import taken_in
 from tests.properties.relations import Scenario
 from tests.properties.relationtables import TABLES
 from weft.engine.relations.editions import Version
-from weft.engine.relations.evaluate import schema_of
+from weft.engine.relations.evaluate import schema_of, without_spark
 from weft.engine.relations.state import Relations
 from weft.engine.windows import Reach
-from weft.kernels.arrow import whole
-from weft.kernels.expressions import compile
 from weft.optimize.pipeline import optimize_program
 from weft.plan.nodes import Program, Stream
 from weft.share.build import build
@@ -36,7 +34,7 @@ class Loom:
         strategy: Strategy = Strategy.PATTERNS,
     ) -> None:
         self.program, self.plan = program, build(program)
-        self.relations = Relations(_no_spark, strategy)
+        self.relations = Relations(without_spark, strategy)
         self.relations.adopt(self.plan, program, bounds or {})
         self.batches = 0
         self.latest: dict[str, Instant] = {}
@@ -135,34 +133,4 @@ def level1(plan: SharedPlan, stream: str, rows: pa.Table) -> pa.Table | None:
     found = next((each for each in plan.streams if each.stream.name == stream), None)
     if found is None or found.intake is None or not rows.num_rows:
         return None
-    types = {column.name: column.type for column in found.stream.columns if column.type}
-    columns = {name: whole(rows.column(name)) for name in rows.column_names}
-    made = {}
-    for item in found.intake.items:
-        compiled = compile(_plain(item.expr.tree), types)
-        assert compiled is not None, item.expr.sql
-        made[item.name], _ = compiled.run(columns)
-    table = pa.table(made)
-    if found.intake.where is None:
-        return table
-    wanted = compile(_plain(found.intake.where.tree), types)
-    assert wanted is not None
-    return table.filter(wanted.run(columns)[0].fill_null(False))
-
-
-def _plain(tree: exp.Expr) -> exp.Expr:
-    """Arithmetic as it was before it was made safe: the rows here make nothing of it fail."""
-    operators = {"TRY_ADD": exp.Add, "TRY_SUBTRACT": exp.Sub, "TRY_MULTIPLY": exp.Mul}
-
-    def visit(node: exp.Expr) -> exp.Expr:
-        if isinstance(node, exp.Anonymous) and node.name.upper() in operators:
-            left, right = node.expressions
-            made = operators[node.name.upper()]
-            return made(this=left.transform(visit), expression=right.transform(visit))
-        return node
-
-    return tree.transform(visit)
-
-
-def _no_spark(jobs: Sequence[object]) -> Sequence[object]:
-    raise AssertionError(f"only Spark can evaluate {jobs}")
+    return taken_in(found, rows)
