@@ -32,13 +32,14 @@ class OnHome:
     """A program of relations, fed by hand; its streams have their time in `at`."""
 
     strict_types = True
+    finisher = staticmethod(without_spark)
 
     def __init__(self, path: Path, crew: Crew | None = None) -> None:
         self.path, self.crew = path, crew
 
     def start(self, program: str) -> None:
         self._home = Home.open(self.path)
-        self.runtime = Runtime(self._home, planned(program), without_spark, self.crew)
+        self.runtime = Runtime(self._home, planned(program), self.finisher, self.crew)
         self._begin_tables(planned(program))
         self._note_queries()
 
