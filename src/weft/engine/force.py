@@ -114,8 +114,11 @@ def adopt(runtime: Runtime, program: Program, plan: SharedPlan) -> None:
 
 def _reading_tables(program: Program, floors: Mapping[str, Instant]) -> list[str]:
     """The queries that came later and read tables: what these become from now on is told as a change."""
-    related = {query.name: query.plan for query in program.queries if isinstance(query.plan, Related)}
-    return [name for name in floors if name in related and tables(related[name].relation)]
+    return [
+        query.name
+        for query in (program.queries if program.tables else ())
+        if query.name in floors and isinstance(query.plan, Related) and tables(query.plan.relation)
+    ]
 
 
 def _adopt_streams(runtime: Runtime, floors: Mapping[str, Instant]) -> None:
