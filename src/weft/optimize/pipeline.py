@@ -11,6 +11,7 @@ from weft.optimize.patterns import Optimized, filled_in, optimized
 from weft.optimize.relations import normalise
 from weft.optimize.rules.drop_true_filter import drop_true_filter
 from weft.optimize.rules.fold_constants import fold_constants
+from weft.optimize.rules.list_equalities import list_equalities
 from weft.optimize.rules.merge_filters import merge_filters
 from weft.optimize.rules.number_aggregates import number_aggregates
 from weft.optimize.rules.orient_comparisons import orient_comparisons
@@ -36,6 +37,7 @@ RULES: tuple[Rule, ...] = (
     merge_filters,
     drop_true_filter,
     number_aggregates,  # before sorting what is said of them
+    list_equalities,  # before lists are put in order
     settle_lists,
     orient_comparisons,
     sort_operands,  # after all that changes the text, which it goes by

@@ -120,6 +120,10 @@ def test_what_could_fail(text: str) -> None:
      ("WHERE NOT (qty BETWEEN 1 AND 5)", "WHERE qty > 5 OR 1 > qty"),
      ("WHERE symbol IN ('B', 'A', 'B')", "WHERE (symbol IN ('A', 'B'))"),
      ("WHERE symbol IN ('A')", "WHERE NOT 'A' <> symbol"),
+     ("WHERE symbol = 'B' OR 'A' = symbol", "WHERE symbol IN ('A', 'B')"),
+     ("WHERE qty = 3 OR live OR (qty IN (2, 1) OR qty = 3)", "WHERE live OR qty IN (1, 2, 3)"),
+     ("WHERE (symbol = 'A' OR symbol = 'B') AND live", "WHERE live AND symbol IN ('A', 'B')"),
+     ("WHERE NOT (symbol <> 'A' AND symbol <> 'B')", "WHERE symbol IN ('B', 'A')"),
      ("WHERE live OR qty > 1 OR price < 2", "WHERE price < 2 OR (1 < qty OR live)"),
      ("WHERE (live OR qty > 1) AND price < 2", "WHERE 2 > price AND (qty > 1 OR live)"),
      ("WHERE price < qty", "WHERE qty > price"),
@@ -130,6 +134,16 @@ def test_conditions_that_ask_the_same_are_the_same(one: str, other: str) -> None
         optimize(query(f"SELECT COUNT(*) AS n FROM trades {WINDOW} {text}")).plan for text in (one, other)
     ]
     assert plans[0] == plans[1]
+
+
+@pytest.mark.parametrize(
+    "text", ["qty = 1 OR qty = 1.5", "symbol = 'A' OR symbol = 'B' AND live", "qty = 1 OR qty > 1",
+             "symbol = 'A' OR qty = 1", "1 / qty > 0 OR qty = 1 OR qty = 2"],
+)  # fmt: skip
+def test_other_alternatives_are_no_lists(text: str) -> None:
+    plan = optimize(query(f"SELECT COUNT(*) AS n FROM trades {WINDOW} WHERE {text}")).plan
+    (predicate,) = [node.predicate for node in walk(plan) if isinstance(node, Filter)]
+    assert " IN " not in predicate.sql
 
 
 def test_filters_of_aggregates_that_ask_the_same_make_one_aggregate() -> None:
