@@ -139,7 +139,8 @@ def as_of(relation: Relation, history: History, at: int) -> list[Row]:
         case Merged(left=left, right=right):
             return merged(relation, rows(left), renamed(relation, rows(right)))
         case AsOf(source=source, range=range_):
-            return [{"window_start": at + 1 - range_, "window_end": at + 1, **row} for row in rows(source)]
+            seen = rows(source) if at in _slides(relation, history) else []
+            return [{"window_start": at + 1 - range_, "window_end": at + 1, **row} for row in seen]
         case Grouped(source=source):
             return grouped(relation, rows(source))
         case Leading(source=source):
@@ -160,7 +161,7 @@ def begun(relation: Relation, history: History) -> list[tuple[int, Row]]:
         return [(life.begin, row) for life in own for row in [life.row]]
     window = slides_of(relation)
     if window is not None:
-        every = _slides(window, relation, history)
+        every = sorted({at for each in slid(relation) for at in _slides(each, history)})
         return [(at, row) for at in every for row in as_of(relation, history, at)]
     before: Counter[tuple[Any, ...]] = Counter()
     made = []
@@ -172,16 +173,27 @@ def begun(relation: Relation, history: History) -> list[tuple[int, Row]]:
     return made
 
 
-def _slides(window: AsOf, relation: Relation, history: History) -> list[int]:
+def slid(relation: Relation) -> list[AsOf]:
+    """What of it is answered for slides."""
+    match relation:
+        case AsOf():
+            return [relation]
+        case Lasting():
+            return []
+        case _:
+            return [found for each in below(relation) for found in slid(each)]
+
+
+def _slides(window: AsOf, history: History) -> range:
     """The last instants of the windows from the first row up to the first after all have left."""
-    came = [row[TIME] for stream in streams(relation) for row in history.streams[stream]]
+    came = [row[TIME] for stream in streams(window) for row in history.streams[stream]]
     if not came:
-        return []
+        return range(0)
     first, last = (
         at - (at - window.offset) % window.slide + window.slide
         for at in (min(came), max(left(window.source, history)))
     )
-    return [end - 1 for end in range(first, last + 1, window.slide)]
+    return range(first - 1, last, window.slide)
 
 
 def left(relation: Relation, history: History) -> list[int]:

@@ -118,26 +118,43 @@ def instants_of(relation: Relation, script: Script) -> str:
     changes = script.stage(f"SELECT DISTINCT {AT} FROM ({' UNION ALL '.join(_changes(relation, script))}) c")
     if window is None:
         return changes
-    low, high = _first_slide(relation, window, script), _last_slide(relation, window, script)
-    span = script.stage(f"SELECT CAST({low} AS BIGINT) - 1 AS low, CAST({high} AS BIGINT) - 1 AS high")
-    every = script.engine.exploded(span, "low", "high", window.slide, AT)
+    spans = " UNION ALL ".join(f"SELECT * FROM {_span(each, script)}" for each in _slid(relation))
+    whole = script.stage(f"SELECT MIN(low) AS low, MAX(high) AS high FROM ({spans}) s")
+    every = script.engine.exploded(whole, "low", "high", window.slide, AT)
     return script.stage(f"SELECT {AT} FROM {script.stage(every)}")
 
 
-def _first_slide(relation: Relation, window: AsOf, script: Script) -> str:
+def _slid(relation: Relation) -> list[AsOf]:
+    """All parts of it that are answered for slides, those of UNION and the like each by itself."""
+    match relation:
+        case AsOf():
+            return [relation]
+        case Lasting():
+            return []
+        case _:
+            return [found for each in below(relation) for found in _slid(each)]
+
+
+def _span(relation: AsOf, script: Script) -> str:
+    """The stage of one row: the last instants of its first window and of its last, `low` and `high`."""
+    low, high = _first_slide(relation, script), _last_slide(relation, script)
+    return script.stage(f"SELECT CAST({low} AS BIGINT) - 1 AS low, CAST({high} AS BIGINT) - 1 AS high")
+
+
+def _first_slide(relation: AsOf, script: Script) -> str:
     """The first after the first row; none that is told of, or was before it, lies before the span."""
-    low = first_end(script.first_row(streams(relation)), window)
+    low = first_end(script.first_row(streams(relation)), relation)
     if script.span is None:
         return low
-    return f"GREATEST({low}, {first_end(f'({script.span[0]} - {window.slide})', window)})"
+    return f"GREATEST({low}, {first_end(f'({script.span[0]} - {relation.slide})', relation)})"
 
 
-def _last_slide(relation: Relation, window: AsOf, script: Script) -> str:
+def _last_slide(relation: AsOf, script: Script) -> str:
     """The first after all rows have left, but none after `upto`; what stays for ever is there up to then."""
-    after = first_end(script.last_change(window.source), window)
+    after = first_end(script.last_change(relation.source), relation)
     if script.upto is None:
         return after
-    before = last_end(str(script.upto), window)
+    before = last_end(str(script.upto), relation)
     return before if _stays(relation) else f"LEAST({after}, {before})"
 
 
@@ -210,7 +227,10 @@ def _merged(relation: Merged, left: str, right: str, script: Script) -> str:
 def _as_of(relation: AsOf, source: str, script: Script) -> str:
     start, end = window_of(relation, script)
     shown = [*LIFE, f"{start} AS window_start", f"{end} AS window_end", *script.names(relation.source)]
-    return script.stage(f"SELECT {', '.join(shown)} FROM {source}")
+    within = f"{AT} BETWEEN s.low AND s.high"
+    return script.stage(
+        f"SELECT {', '.join(shown)} FROM {source} JOIN {_span(relation, script)} s ON {within}"
+    )
 
 
 def window_of(relation: AsOf, script: Script) -> tuple[str, str]:

@@ -113,14 +113,14 @@ def changed_sql(
     upto: Instant | None = None,
     after: Mapping[str, Instant] | None = None,
     late: str | None = None,
-    first: Instant | None = None,
+    first: Mapping[str, Instant] | None = None,
 ) -> str:
     """`at`, in microseconds, `weight` and the columns: of what there is more, or less, than just before.
 
     At the instants of `span`, the second excluded; of RSTREAM all that is there. The rows that are given must
-    be all that are there at one of them, or at the last one before, but need be no others; `first` is when
-    the first of all came, if it is not among them. Where
-    `tells_lives` it is the rows that begin then, and in place of `weight` there is when they end, `ends`.
+    be all that are there at one of them, or at the last one before, but need be no others; `first` says when
+    the first of each stream came, if it is not among them. Where `tells_lives` it is the rows that begin
+    then, and in place of `weight` there is when they end, `ends`.
     """
     script = replace(_script(streams, tables, dialect, upto, after), span=span, late=late, first=first)
     names = script.names(relation.source)

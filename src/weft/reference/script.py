@@ -44,7 +44,7 @@ class Script:
     after: Mapping[str, Instant] = field(default_factory=dict)
     span: tuple[Instant, Instant] | None = None
     late: str | None = None
-    first: Instant | None = None  # when the first row came; None: that is among the rows that are given
+    first: Mapping[str, Instant] | None = None  # when the first rows came; None: they are among those given
     stages: dict[str, str] = field(default_factory=dict)  # SQL -> name, so that equal stages are one
 
     def stage(self, sql: str) -> str:
@@ -107,7 +107,8 @@ class Script:
         if bounds:
             return f"CAST({max(bounds)} AS BIGINT)"
         if self.first is not None:
-            return f"CAST({self.first} AS BIGINT)"
+            came = [str(self.first[name]) for name in streams if name in self.first]
+            return f"CAST({min(came, key=int, default='NULL')} AS BIGINT)"
         return f"(SELECT MIN({AT}) FROM {self.stage(' UNION ALL '.join(map(self._times, streams)))})"
 
     def last_change(self, relation: Relation) -> str:

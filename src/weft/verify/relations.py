@@ -53,7 +53,7 @@ class Part:
     """What was told from one drain up to the next, or up to now: of rows after `after` in some batches."""
 
     after: Instant
-    first: Instant | None  # when the first row of all came; None: not one did
+    first: Mapping[str, Instant]  # when the first row of each stream came, by the name of its history
     since: Mapping[str, int]  # the last batch of before, by stream
     upto: Mapping[str, int]  # the last batch
     tables: Mapping[str, int]  # the newest version, by table
@@ -181,7 +181,7 @@ def _of_part(rows: Rowed, part: Part) -> Bools:
 def _parts(version: QueryVersion, run: Run) -> list[Part]:
     """One from each drain to the next, and one from the last up to now."""
     bound = BEGINNING if version.bound is None else version.bound
-    first = min(run.firsts.values(), default=None)
+    first = {APART + name: at for name, at in run.firsts.items()}
     now = Part(max(bound, run.forgotten), first, {}, run.positions, run.tables, {}, EVER, drained=False)
     found: list[Part] = []
     for drain in run.drains:
