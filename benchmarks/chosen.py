@@ -31,7 +31,7 @@ from benchmarks.ways import Job, Source, Spent, by_columns, by_spark, jobs, load
 from weft.engine.calibrate import calibrate
 from weft.share.model.constants import SHIPPED, Constants
 from weft.share.model.load import Load
-from weft.share.model.plans import NO_SHARE, SHARED, WEAVE, Way, Ways
+from weft.share.model.plans import NO_SHARE, SHARED, Way, Ways
 from weft.spark.session import build_session
 
 BOUND = 1.15  # times the cheapest, and the spread
@@ -108,11 +108,11 @@ class Contest:
         self.chosen = ways.chosen(load).name
         self._ways = [*_plain(ways, load), *ways.woven(load)]
         self._jobs = {way.name: jobs(way, shared, drawn.text) for way in self._ways}
-        self._batch = constants.batch / load.batch
 
     def runs(self, rounds: int) -> list[Runs]:
         """All ways, in turn; those that are hopeless only once."""
-        found = [Runs(way.name, way.groups, self._predicted(way)) for way in self._ways]
+        seconds = self._drawn.input.seconds
+        found = [Runs(way.name, way.groups, way.cost * seconds) for way in self._ways]
         for each in found:
             self._compared(each)
         least = min(runs.middle for runs in found)
@@ -123,11 +123,6 @@ class Contest:
             for runs in racing:
                 runs.taken.append(self._run(runs.name).cpu)
         return found
-
-    def _predicted(self, way: Way) -> float:
-        """What the model says; here each group of Weave Share is a job, where the model has one for all."""
-        more = self._batch * (len(self._jobs[way.name]) - 1) if way.name == WEAVE else 0.0
-        return (way.cost + more) * self._drawn.input.seconds
 
     def _compared(self, runs: Runs) -> None:
         """The first run: it makes room, and its answers must be those of all others."""

@@ -2,7 +2,7 @@
 
     No Share      each query a job of its own, with its own scan
     Shared        one job, one set of slices for all: what weft runs
-    Weave Share   one job, groups of queries with slices of their own; each group reads all rows
+    Weave Share   groups of queries with slices of their own, each a job that reads all rows
     TriWeave      one job, rows are read once into the finest slices; each group folds these into its own
 
 Guirguis, "Scalable Processing of Multiple Aggregate Continuous Queries". Departures: work is weighed with
@@ -84,9 +84,11 @@ class Ways:
         return best if best.cost < (1 - SAME) * shared.cost else shared
 
     def _two_level(self, groups: Sequence[Priced], load: Load) -> float:
-        """Every group reads all rows."""
+        """Every group is a job that reads all rows."""
         here = (group.under(load) for group in groups)
-        return _total(chain.from_iterable(chain(g.level1(), g.state()) for g in here)) + self._besides(load)
+        more = (len(groups) - 1) * _total(self._shared.under(load).per_job())
+        own = _total(chain.from_iterable(chain(g.level1(), g.state()) for g in here))
+        return own + more + self._besides(load)
 
     def _three_level(self, groups: Sequence[Priced], load: Load) -> float:
         """Rows are read once; every group folds the finest slices into its own."""

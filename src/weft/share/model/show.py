@@ -20,7 +20,7 @@ DEAREST = 5  # queries
 _WAYS = {
     NO_SHARE: "each query a job of its own",
     SHARED: "one set of slices for all",
-    WEAVE: "groups with slices of their own, each reads all rows",
+    WEAVE: "groups with slices of their own, each a job that reads all rows",
     TRIWEAVE: "groups fold the finest slices into their own",
 }
 
