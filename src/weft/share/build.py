@@ -7,7 +7,7 @@ What was decided is in the plan as values, for `explain`.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from weft.plan.nodes import Program, Query, Related, Stream, Table
@@ -67,12 +67,14 @@ class Planner:
 
         `anew`: nothing is left in it of what only queries needed that are gone.
         """
-        self._relate(program, decided or Decided(basis or Basis()))
+        related, single = list[Query](), list[Query]()
+        for query in program.queries:
+            (related if isinstance(query.plan, Related) else single).append(query)
+        self._relate(related, program.streams, decided or Decided(basis or Basis()))
         self._tables = program.tables
-        single = [query for query in program.queries if not isinstance(query.plan, Related)]
         now = {query.name: query for query in single}
         before, self._turns = self._turns, turns
-        other = {name for name in now if before.get(name) != turns.get(name)}
+        other = {name for name in {**before, **turns} if before.get(name) != turns.get(name)}
         gone = [n for n, taken in self._taken.items() if n in other or now.get(n) is not taken.query]
         for name in gone:
             self._drop(name)
@@ -93,17 +95,16 @@ class Planner:
         """By which keys each query picks its groups."""
         return {name: keys for loom in self._looms.values() for name, keys in loom.hidden.items()}
 
-    def _relate(self, program: Program, decided: Decided) -> None:
+    def _relate(self, queries: Iterable[Query], streams: Sequence[Stream], decided: Decided) -> None:
         """Take in the queries over several sources; those that are known already stay as they are."""
         before, self._related = self._related, {}
         new = []
-        for query in program.queries:
-            if isinstance(query.plan, Related):
-                known = before.get(query.name)
-                if known is None or known[0].query is not query:
-                    known = woven(query, program.streams)
-                    new.append(query.name)
-                self._related[query.name] = known
+        for query in queries:
+            known = before.get(query.name)
+            if known is None or known[0].query is not query:
+                known = woven(query, streams)
+                new.append(query.name)
+            self._related[query.name] = known
         related = {name: each for name, (each, _) in self._related.items()}
         for name, each in place(related, new, decided).items():
             self._related[name] = each, self._related[name][1]
@@ -126,8 +127,8 @@ class Planner:
     def _is_stale(self, queries: int) -> bool:
         if not self._gone:
             return False
-        idle = any(loom.has_idle_feeds for loom in self._looms.values())
-        return idle or self._gone > max(FEW, STALE * queries)
+        idle = [loom.let_go() for loom in self._looms.values()]
+        return any(idle) or self._gone > max(FEW, STALE * queries)
 
     def _unravel(self, streams: dict[str, Stream]) -> None:
         """Begin anew: what was decided stays, and so does what is known of each query by itself."""

@@ -15,7 +15,7 @@ _Id = tuple[tuple[Expr, ...], int, bool]  # keys, how many of them are inner one
 
 
 class Drafts:
-    """Feeds and partials are only ever added, at the end: what points at one of them stays right."""
+    """Feeds and partials come and go at the end alone: what points at one of them stays right."""
 
     def __init__(self) -> None:
         self._all: dict[_Id, Draft] = {}
@@ -34,6 +34,15 @@ class Drafts:
         keys = tuple(None if key is None else mine.keys.index(key) for key in member.seen)
         picks = tuple(each.pick(mine.keys.index(each.key)) for each in member.apart.picked)
         return Tap(member.query, member.window, at, present, keys, tuple(finals), picks)
+
+    def __len__(self) -> int:
+        return len(self._all)
+
+    def keep(self, count: int) -> None:
+        """Let go of all but so many feeds."""
+        while len(self._all) > count:
+            self._places.pop(self._all.popitem()[0])
+            self._feeds = None
 
     def feeds(self) -> tuple[Feed, ...]:
         if self._feeds is None:

@@ -132,12 +132,12 @@ class Loom:
         for mine in (self._taps, self._standing, self._guards, self.hidden):
             mine.pop(name, None)
 
-    @property
-    def has_idle_feeds(self) -> bool:
-        """Is there a feed that no query reads any more?"""
+    def let_go(self) -> bool:
+        """Let go of feeds that no query reads any more and none comes after; True: there are others."""
         taps = [each for tap in self._taps.values() for half in tap.halves for each in half.sets]
         read = {each.feed for each in taps} | {final.feed for each in taps for final in each.finals}
-        return len(read) < len(self._drafts.feeds())
+        self._drafts.keep(max(read, default=-1) + 1)
+        return len(read) < len(self._drafts)
 
     def plan(self) -> StreamPlan:
         """The plan of the queries there are."""

@@ -117,3 +117,17 @@ def test_a_feed_that_nobody_reads_is_gone() -> None:
     planner = Planner()
     assert len(planner.plan(whole).streams[0].feeds) == 2
     assert len(planner.plan(replace(whole, queries=whole.queries[1:])).streams[0].feeds) == 1
+
+
+def test_a_feed_that_came_last_goes_and_nothing_else_is_worked_out_again() -> None:
+    whole = program(
+        f"SELECT symbol, COUNT(*) AS n FROM trades {WINDOW} GROUP BY symbol",
+        f"SELECT venue, COUNT(*) AS n FROM trades {WINDOW} GROUP BY venue",
+    )
+    planner = Planner()
+    (before,) = planner.plan(whole).streams
+    (after,) = planner.plan(replace(whole, queries=whole.queries[:1])).streams
+    assert [id(tap) for tap in after.taps] == [id(before.taps[0])]
+    assert [feed.keys for feed in after.feeds] == [before.feeds[0].keys]
+    (again,) = planner.plan(whole).streams
+    assert again.feeds == before.feeds
