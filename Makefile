@@ -35,10 +35,10 @@ demo: $(STAMP)
 	@$(RUN)/weft demo $(ARGS)
 
 test: $(STAMP)
-	@$(RUN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder $(ARGS)
+	@$(RUN)/python -m pytest -n 3 --dist loadfile --no-loadscope-reorder $(ARGS)
 
 slow: $(STAMP)
-	@$(RUN)/python -m pytest -m slow -n 2 --dist loadfile --no-loadscope-reorder $(ARGS)
+	@$(RUN)/python -m pytest -m slow -n 3 --dist loadfile --no-loadscope-reorder $(ARGS)
 
 lint: $(STAMP)
 	@$(BIN)/ruff format --check .

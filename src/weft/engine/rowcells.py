@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pyarrow as pa
 
+from weft.engine.windows import floored
+from weft.kernels.arrow import array_of, whole
 from weft.kernels.rowcells import Lift, Recipe, Root, cells
-from weft.share.nodes import Intake, Partial, Standing, StreamPlan
+from weft.share.nodes import Edges, Intake, Partial, Standing, StreamPlan
 from weft.share.rowcolumns import RowColumns, row_columns
 from weft.times import Instant
 
@@ -13,8 +16,20 @@ NO_ROOT = -1  # stands for the feed where there is none
 
 
 def row_cells(rows: pa.Table, plan: StreamPlan, watermark: Instant | None) -> pa.Table:
-    """The cells of all root feeds, as level 1 in Spark would give them."""
+    """The cells of all root feeds, as level 1 in Spark would give them, cut only where windows are."""
+    if plan.edges.combined:
+        rows = _cut(rows, plan.edges)
     return cells(rows, recipe(plan), watermark)
+
+
+def _cut(rows: pa.Table, edges: Edges) -> pa.Table:
+    """The rows with the slices that are kept: Spark would give finer ones, nearly one for each row."""
+    starts, at = whole(rows.column("slice")), rows.schema.get_field_index("slice")
+    valid = starts.is_valid().to_numpy(zero_copy_only=False)
+    found = starts.drop_null().to_numpy()
+    made = np.zeros(len(starts), np.int64)
+    made[valid] = floored(found, edges.pairs)
+    return rows.set_column(at, "slice", array_of(made, valid))
 
 
 def recipe(plan: StreamPlan) -> Recipe:

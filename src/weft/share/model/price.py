@@ -37,7 +37,8 @@ class Priced:
 
     @staticmethod
     def of(plan: StreamPlan, constants: Constants, load: Load, fine: float | None = None) -> Priced:
-        return Priced(plan, readers(plan), constants, load, plan.edges.fine if fine is None else fine)
+        cut = plan.edges.rate if _by_columns(plan) else plan.edges.fine
+        return Priced(plan, readers(plan), constants, load, cut if fine is None else fine)
 
     def under(self, load: Load) -> Priced:
         return replace(self, load=load)
@@ -74,7 +75,7 @@ class Priced:
     @property
     def _by_row(self) -> float:
         """Which part of the work by row is done: files of columns are read as such."""
-        return self.constants.by_columns if self.plan.stream.statement.format == "parquet" else 1.0
+        return self.constants.by_columns if _by_columns(self.plan) else 1.0
 
     # -- the state
 
@@ -171,3 +172,8 @@ class Priced:
         root = feed if feed.parent is None else self.plan.feeds[feed.parent]
         batch, groups = self.load.batch, self.load.groups_of(root)
         return occupied((1 + self.fine * batch) * groups, self.load.rows * batch) / batch
+
+
+def _by_columns(plan: StreamPlan) -> bool:
+    """Are files of columns read as such, and rows cut where windows are?"""
+    return plan.stream.statement.format == "parquet"
