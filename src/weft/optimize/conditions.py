@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from typing import TypeVar
 
 from sqlglot import exp
 
@@ -16,6 +17,7 @@ from weft.plan.tree import schema
 from weft.plan.types import infer
 
 Types = Mapping[str, str | None]
+N = TypeVar("N", bound=exp.Expr)
 
 # Functions that have a value for every value of their one argument, if it is of one of these types.
 _TOTAL: dict[str, tuple[str, ...]] = {
@@ -61,6 +63,17 @@ def on_conditions(node: Plan, change: Callable[[Expr, Types], Expr]) -> Plan:
             return node if made == aggregations else replace(node, aggregations=made)
         case _:
             return node
+
+
+def on_nodes(condition: Expr, kind: type[N], change: Callable[[N], exp.Expr]) -> Expr:
+    """The condition with `change` applied to its nodes of a kind; the same object if all stay as they are."""
+    if all(change(node) is node for node in condition.tree.find_all(kind)):
+        return condition
+
+    def changed(node: exp.Expr) -> exp.Expr:
+        return change(node) if isinstance(node, kind) else node
+
+    return expr(condition.tree.transform(changed), condition.place)
 
 
 def _types(plan: Plan) -> Types:

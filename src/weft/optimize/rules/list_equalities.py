@@ -7,9 +7,9 @@ from functools import reduce
 
 from sqlglot import exp
 
-from weft.lang.expressions import expr, text_of
+from weft.lang.expressions import text_of
 from weft.lang.statements import Expr
-from weft.optimize.conditions import Types, cannot_fail, on_conditions
+from weft.optimize.conditions import Types, cannot_fail, on_conditions, on_nodes
 from weft.plan.nodes import Plan
 
 
@@ -24,13 +24,7 @@ def list_equalities(plan: Plan) -> Plan:
 
 
 def _list(condition: Expr, types: Types) -> Expr:
-    if not any(_listed(node, types) is not node for node in condition.tree.find_all(exp.Or)):
-        return condition
-
-    def change(node: exp.Expr) -> exp.Expr:
-        return _listed(node, types) if isinstance(node, exp.Or) else node
-
-    return expr(condition.tree.transform(change), condition.place)
+    return on_nodes(condition, exp.Or, lambda node: _listed(node, types))
 
 
 def _listed(node: exp.Or, types: Types) -> exp.Expr:

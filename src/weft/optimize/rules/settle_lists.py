@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-from weft.lang.expressions import expr, text_of
+from weft.lang.expressions import text_of
 from weft.lang.statements import Expr
-from weft.optimize.conditions import Types, cannot_fail, on_conditions
+from weft.optimize.conditions import Types, cannot_fail, on_conditions, on_nodes
 from weft.plan.nodes import Plan
 
 
@@ -22,13 +22,7 @@ def settle_lists(plan: Plan) -> Plan:
 
 
 def _settle(condition: Expr, types: Types) -> Expr:
-    if not any(_settled(node, types) is not node for node in condition.tree.find_all(exp.In)):
-        return condition
-
-    def settle(node: exp.Expr) -> exp.Expr:
-        return _settled(node, types) if isinstance(node, exp.In) else node
-
-    return expr(condition.tree.transform(settle), condition.place)
+    return on_nodes(condition, exp.In, lambda node: _settled(node, types))
 
 
 def _settled(node: exp.In, types: Types) -> exp.Expr:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-from weft.lang.expressions import expr
 from weft.lang.statements import Expr
-from weft.optimize.conditions import Types, cannot_fail, on_conditions
+from weft.optimize.conditions import Types, cannot_fail, on_conditions, on_nodes
 from weft.plan.nodes import Plan
 
 
@@ -21,20 +20,13 @@ def split_between(plan: Plan) -> Plan:
 
 
 def _split(condition: Expr, types: Types) -> Expr:
-    if not any(_can_be_split(node, types) for node in condition.tree.find_all(exp.Between)):
-        return condition
-
-    def split(node: exp.Expr) -> exp.Expr:
-        return _two_comparisons(node) if _can_be_split(node, types) else node
-
-    return expr(condition.tree.transform(split), condition.place)
+    return on_nodes(condition, exp.Between, lambda node: _two_comparisons(node, types))
 
 
-def _can_be_split(node: exp.Expr, types: Types) -> bool:
-    return isinstance(node, exp.Between) and not node.args.get("symmetric") and cannot_fail(node, types)
-
-
-def _two_comparisons(node: exp.Expr) -> exp.Expr:
+def _two_comparisons(node: exp.Between, types: Types) -> exp.Expr:
+    """The node itself where it has to stay."""
+    if node.args.get("symmetric") or not cannot_fail(node, types):
+        return node
     low = exp.GTE(this=node.this.copy(), expression=node.args["low"].copy())
     high = exp.LTE(this=node.this.copy(), expression=node.args["high"].copy())
     return exp.paren(exp.And(this=low, expression=high), copy=False)
