@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
 from weft.errors import Errors, QueryError, WeftError
+from weft.plan.shownparts import reworded
 
 
 @contextmanager
@@ -23,11 +23,5 @@ def in_words(words: Mapping[str, str]) -> Iterator[None]:
 def _in_words(error: WeftError, words: Mapping[str, str]) -> WeftError:
     if not isinstance(error, QueryError) or not words:
         return error
-    names = "|".join(map(re.escape, sorted(words, key=len, reverse=True)))
-
-    def told(text: str) -> str:
-        return re.sub(rf"(?<!\w)(?:{names})(?!\w)", lambda found: words[found[0]], text)
-
-    return QueryError(
-        error.code, told(error.what), at=error.at, because=told(error.because), help=told(error.help)
-    )
+    what, because, help_ = (reworded(text, words) for text in (error.what, error.because, error.help))
+    return QueryError(error.code, what, at=error.at, because=because, help=help_)

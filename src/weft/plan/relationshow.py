@@ -1,12 +1,13 @@
 """A relation as text: one line a node, the last first, each ending in its update pattern.
 
-    Emitted lives                                       weak
-      Made: symbol = _s0_symbol                         weak
-        Paired inner on _s0_symbol = _s1_symbol         weak
-          Rows trades for 1 min: _s0_symbol = symbol    weakest
-          Rows quotes for 5 s: _s1_symbol = symbol      weakest
+    Emitted lives                                             weak
+      Made: symbol = trades.symbol                            weak
+        Paired inner on trades.symbol = quotes.symbol         weak
+          Rows trades for 1 min: symbol                       weakest
+          Rows quotes for 5 s: symbol                         weakest
 
-The rows that are asked for by a Whether stand below the rows that ask.
+The rows that are asked for by a Whether stand below the rows that ask. What columns are called is said by
+`weft.plan.relationwords`.
 """
 
 from __future__ import annotations
@@ -33,7 +34,8 @@ from weft.plan.relations import (
     Whether,
 )
 from weft.plan.relationtree import below
-from weft.plan.shownparts import WIDE, show_aggregation, show_clause, show_for, show_named, show_order_key
+from weft.plan.relationwords import Words, bare, words_in
+from weft.plan.shownparts import WIDE, reworded, show_aggregation, show_clause, show_for, show_order_key
 from weft.times import show_duration
 
 
@@ -62,21 +64,24 @@ def _joined(head: str, parts: Sequence[str]) -> str:
 
 def _parts(relation: Relation) -> tuple[str, list[str]]:
     """What the node is, and what it makes."""
+    words = words_in(relation)
     match relation:
         case Rows(stream, items, where, range_, internal):
             lasts = f"{show_for(range_)}{' internal' if internal else ''}"
-            return f"Rows {stream} {lasts}{show_clause('where', where)}", _items(items)
+            return f"Rows {stream} {lasts}{show_clause('where', where)}", [item.expr.sql for item in items]
         case Entries(table, items, where, retroactive, stream):
             seen = "retroactive" if retroactive else "as of each row"
             name = table if stream is None else f"{table} of changes of {stream}"
-            return f"Entries {name} {seen}{show_clause('where', where)}", _items(items)
+            return f"Entries {name} {seen}{show_clause('where', where)}", [item.expr.sql for item in items]
         case Made(items=items):
-            return "Made", _items(items)
+            return "Made", [_item(item, words) for item in items]
         case Grouped(keys=keys, aggregations=calls):
-            by = f" by {', '.join(map(show_named, keys))}" if keys else ""
-            return f"Grouped{by}", [f"{call.name} = {show_aggregation(call)}" for call in calls]
+            by = f" by {', '.join(key.expr.sql for key in keys)}" if keys else ""
+            return reworded(f"Grouped{by}", words), [
+                reworded(show_aggregation(call), words) for call in calls
+            ]
         case _:
-            return _head(relation), []
+            return reworded(_head(relation), words), []
 
 
 def _head(
@@ -107,5 +112,7 @@ def _head(
             assert_never(relation)
 
 
-def _items(items: Sequence[Named]) -> list[str]:
-    return [show_named(item) for item in items]
+def _item(item: Named, words: Words) -> str:
+    """`qty = trades.qty`; a word that is passed on under its own name says all."""
+    name, word = bare(item.name), reworded(item.expr.sql, words)
+    return word if item.name == item.expr.sql else f"{name} = {word}"

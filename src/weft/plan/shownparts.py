@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Mapping
+
 from weft.lang.statements import Expr, OrderKey
 from weft.plan.nodes import Aggregation, Named
 from weft.times import Duration, show_duration
@@ -40,3 +43,11 @@ def show_for(range_: Duration | None) -> str:
 def show_clause(word: str, condition: Expr | None) -> str:
     """` where qty > 100`; nothing where there is no condition."""
     return "" if condition is None else f" {word} {condition.sql}"
+
+
+def reworded(text: str, words: Mapping[str, str]) -> str:
+    """A text with words for the names that have some."""
+    if not words:
+        return text
+    names = "|".join(map(re.escape, sorted(words, key=len, reverse=True)))
+    return re.sub(rf"(?<!\w)(?:{names})(?!\w)", lambda found: words[found[0]], text)

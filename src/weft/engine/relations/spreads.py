@@ -22,6 +22,8 @@ from weft.engine.windows import Reach
 from weft.log.bundle import Bundle
 from weft.plan.nodes import Program, Stream, Table
 from weft.plan.relationtree import tables
+from weft.plan.relationwords import all_words
+from weft.plan.shownparts import reworded
 from weft.share.intakes import leaves
 from weft.share.model.forecast import Basis
 from weft.share.nodes import SharedPlan, StreamPlan, Woven
@@ -211,7 +213,9 @@ def only_spark(related: Iterable[Woven], declared: Mapping[str, Stream]) -> dict
             try:
                 Graph(without_spark, Tables()).adopt([each], declared, {}, {})
             except OnlySpark as error:
-                found[each.query.name] = f"only Spark can evaluate {error}"
+                found[each.query.name] = (
+                    f"only Spark can evaluate {reworded(str(error), all_words(each.relation))}"
+                )
     return found
 
 

@@ -21,12 +21,23 @@ from weft.plan.relations import (
     Rows,
     Whether,
 )
-from weft.plan.shownparts import show_aggregation, show_clause, show_for, show_named
+from weft.plan.relationwords import bare, words_in
+from weft.plan.shownparts import reworded, show_aggregation, show_clause, show_for
 from weft.times import show_duration
 
 
 def title(relation: Relation, over: tuple[str, ...]) -> str:
     """The node, made of those with the names `over`."""
+    if isinstance(relation, Made):
+        return f"{over[0]}: {', '.join(bare(item.name) for item in relation.items)}"
+    return reworded(_title(relation, over), words_in(relation))
+
+
+def _title(
+    relation: Rows | Entries | Lasting | Kept | Paired | Whether | Distinct | Merged | AsOf | Grouped
+    | Leading | Emitted,
+    over: tuple[str, ...],
+) -> str:  # fmt: skip
     first = over[0] if over else ""
     match relation:
         case Rows(stream=stream, items=items, range=range_, where=where):
@@ -34,8 +45,6 @@ def title(relation: Relation, over: tuple[str, ...]) -> str:
             return f"{stream} ({columns}) {show_for(range_)}{show_clause('where', where)}"
         case Entries(table=table, where=where):
             return f"table {table}{show_clause('where', where)}"
-        case Made(items=items):
-            return f"{first}: {', '.join(item.name for item in items)}"
         case Kept(predicate=predicate):
             return f"{first}{show_clause('where', predicate)}"
         case Paired(kind=kind, on=on):
@@ -49,7 +58,7 @@ def title(relation: Relation, over: tuple[str, ...]) -> str:
             word = "all rows of" if kind is SetKind.UNION else f"{kind}{' all' if all_ else ''} of"
             return f"{word} {', '.join(over)}"
         case Grouped(keys=keys, aggregations=calls):
-            by = f" by {', '.join(map(show_named, keys))}" if keys else ""
+            by = f" by {', '.join(key.expr.sql for key in keys)}" if keys else ""
             return f"{first} grouped{by}: {', '.join(map(show_aggregation, calls))}"
         case AsOf(slide=slide):
             return f"{first} as of every {show_duration(slide)}"

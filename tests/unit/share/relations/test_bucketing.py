@@ -98,13 +98,13 @@ def test_rows_lie_by_what_all_that_meets_has_in_common(
             "what belongs together in Distinct may lie in different buckets"
         ),
         "SELECT COUNT(*) AS n FROM a [RANGE 1 MINUTE] x JOIN b [RANGE 1 MINUTE] y ON x.k = y.k": (
-            "Grouped: _a0 = count(*) may lie in different buckets"
+            "Grouped: count(*) may lie in different buckets"
         ),
         "SELECT x.v FROM a [RANGE 1 MINUTE] x JOIN t ON x.k = t.k": "it reads table `t`",
         "SELECT x.k FROM a [RANGE 1 MINUTE SLIDE 1 SECOND] x JOIN b [RANGE 1 MINUTE SLIDE 1 SECOND] y "
         "ON x.k = y.k ORDER BY x.k LIMIT 3": "the first 3 rows of a window are those of all buckets",
         "SELECT x.v FROM a [RANGE 1 MINUTE] x JOIN a [RANGE 1 MINUTE] y ON x.k = y.j": (
-            "no column is common to all that Paired inner on _s0_k = _s1_j brings together"
+            "no column is common to all that Paired inner on a.k = a#2.j brings together"
         ),
     }.items(),
     ids=str,

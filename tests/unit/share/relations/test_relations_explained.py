@@ -142,7 +142,7 @@ def test_what_only_spark_can_evaluate_is_said_to_stay_in_the_driver_with_what_sh
     session.sql(STREAMS + plain)
     assert "with --placement executors: in buckets by id of acks; id of sent" in session.explain("plain")
     session.sql(distant)
-    because = "only Spark can evaluate LEVENSHTEIN(_s0_id, _s1_id)"
+    because = "only Spark can evaluate LEVENSHTEIN(sent.id, acks.id)"
     assert f"with --placement executors: in the driver, for {because}" in session.explain("distant")
     assert f"driver for distant: {because}" in session.explain()
     told = json.loads(session.explain(format="json"))["relations"]["on_executors"]
