@@ -51,6 +51,7 @@ def save(runtime: Runtime) -> None:
         "folded": runtime.folded,
         "first": runtime.first,
         "settled": runtime.relations.settled,
+        "flows": sorted(runtime.relations.flows.names),
         "feeds": feeds,
         "tally": runtime.tally.to_json(),
         "census": runtime.census.to_json(),

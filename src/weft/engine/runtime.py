@@ -49,7 +49,7 @@ from weft.log.answers import AnswerLog
 from weft.log.catalog import Catalog, QueryVersion
 from weft.log.home import Home
 from weft.log.ingest import IngestLog, IngestRecord
-from weft.log.snapshots import Snapshots
+from weft.log.snapshots import Snapshot, Snapshots
 from weft.plan.nodes import Program
 from weft.share.build import Planner
 from weft.share.members import Taken
@@ -103,13 +103,15 @@ class Runtime:
         self.meter, self.census = Meter(), Census()
         self.groups: dict[str, dict[tuple[str, ...], int]] = {}  # of each stream's feeds, by their keys
         self.cells = self.state_bytes = 0  # as of the last step: the state itself is for its thread alone
-        self._resume(program, crew)
+        snapshot = find(self)
+        self._resume(program, crew, snapshot)
         self.place(crew)
         put_in_force(self, program)
+        if snapshot is None or set(snapshot.meta.get("flows", ())) != self.relations.flows.names:
+            self._save_flows()
 
-    def _resume(self, program: Program, crew: Crew | None) -> None:
+    def _resume(self, program: Program, crew: Crew | None, snapshot: Snapshot | None) -> None:
         """Come to where the last run was, with the queries that go on; only then is the program changed."""
-        snapshot = find(self)
         if crew is not None and was_in_buckets(self, snapshot):
             self.crew = crew
             self._hold_relations(crew)

@@ -160,6 +160,10 @@ class Flows:
                 self._flows[table.name] = flow
         return new
 
+    @property
+    def names(self) -> set[str]:
+        return set(self._flows)
+
     def __iter__(self) -> Iterator[Flow]:
         return iter(self._flows.values())
 

@@ -157,6 +157,26 @@ def test_a_table_that_is_dropped_and_declared_again_begins_anew_through_a_stop(
     assert told(home, "seen") == [(10, "A", 10, 8), (10, "B", 11, None), (10, "C", 12, None)]
 
 
+@pytest.mark.parametrize("every", [1, 50], ids=["a-snapshot", "no-snapshot"])
+def test_so_does_one_that_was_not_there_in_a_run_that_was_killed(
+    home: OnHome, every: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(runtime, "SNAPSHOT_EVERY", every)
+    kept = "CREATE QUERY kept AS SELECT k, v FROM b [RANGE 90 SECONDS];"
+    without = STREAMS[: STREAMS.index("CREATE TABLE")] + kept
+    home.start(STREAMS + kept + SEEN)
+    home.ingest("b", rows(("A", 5, 1), ("B", 6, 1)))
+    monkeypatch.setattr(runtime, "SNAPSHOT_EVERY", 50)
+    home.restart(without)
+    home.ingest("b", rows(("C", 7, 5)))
+    home.restart(STREAMS + kept + SEEN)
+    home.ingest("b", rows(("A", 8, 9)))
+    home.restart(STREAMS + kept + SEEN)
+    home.ingest("a", rows(("A", 10, 10), ("B", 11, 10), ("C", 12, 10)))
+    home.ingest("b", rows(("Z", 9, 20)))
+    assert told(home, "seen") == [(10, "A", 10, 8), (10, "B", 11, None), (10, "C", 12, None)]
+
+
 def test_only_what_rows_may_still_see_is_held(home: OnHome) -> None:
     home.start(STREAMS + SEEN)
     home.ingest("a", rows(("A", 1, 1)))
