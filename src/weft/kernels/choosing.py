@@ -12,7 +12,7 @@ A thousand rules of one customer each so cost little more than one GROUP BY cust
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -48,6 +48,28 @@ class Lanes:
     family: Ints  # of each
     number: Ints  # of each
     first: Ints  # of each family one group, whose keys stand for all
+
+
+@dataclass(frozen=True, slots=True)
+class ByValue:
+    """All groups ordered by a key, and where those with each of its values are."""
+
+    order: Ints
+    ends: Ints  # of the groups without the key, then of those with each value
+    codes: Mapping[object, int]
+
+    @staticmethod
+    def of(key: pa.Array) -> ByValue:
+        encoded = key.dictionary_encode()
+        codes = encoded.indices.fill_null(-1).to_numpy()
+        order = np.argsort(codes, kind="stable")
+        ends = np.searchsorted(codes[order], np.arange(-1, len(encoded.dictionary)), side="right")
+        return ByValue(order, ends, {value: at for at, value in enumerate(encoded.dictionary.to_pylist())})
+
+    def groups(self, value: object) -> Ints:
+        """Those with this value, ascending."""
+        at = self.codes.get(value)
+        return self.order[:0] if at is None else self.order[self.ends[at] : self.ends[at + 1]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,7 +187,7 @@ class Chooser:
     def forget(self) -> None:
         self._count = -1
         self._chosen: dict[Choice, Chosen] = {}
-        self._values: dict[int, dict[object, Ints]] = {}
+        self._values: dict[int, ByValue] = {}
         self._lanes: dict[tuple[int, tuple[int, ...]], Lanes] = {}
         self._signed: dict[int, tuple[Ints, Ints]] = {}
 
@@ -212,7 +234,7 @@ class Chooser:
                 return signed[has_all(signatures, mask)]
             case OneOf(place=place, values=values):
                 by_value = self._by_value(place, groups)
-                found = [by_value[value] for value in dict.fromkeys(values) if value in by_value]
+                found = [by_value.groups(value) for value in dict.fromkeys(values)]
                 return np.sort(np.concatenate(found)) if found else np.zeros(0, np.int64)
 
     def _signatures(self, place: int, groups: GroupIndex) -> tuple[Ints, Ints]:
@@ -223,13 +245,8 @@ class Chooser:
             self._signed[place] = ids, key.drop_null().to_numpy(zero_copy_only=False)
         return self._signed[place]
 
-    def _by_value(self, place: int, groups: GroupIndex) -> dict[object, Ints]:
+    def _by_value(self, place: int, groups: GroupIndex) -> ByValue:
         """The groups with each value of a key: looked up once for all who pick by it."""
         if place not in self._values:
-            key = groups.take(np.arange(len(groups)))[place].dictionary_encode()
-            codes = key.indices.fill_null(-1).to_numpy()
-            order = np.argsort(codes, kind="stable")
-            ends = np.searchsorted(codes[order], np.arange(-1, len(key.dictionary)), side="right")
-            groups_of = np.split(order, ends)[1:-1] if len(ends) else []
-            self._values[place] = dict(zip(key.dictionary.to_pylist(), groups_of, strict=True))
+            self._values[place] = ByValue.of(groups.take(np.arange(len(groups)))[place])
         return self._values[place]
