@@ -63,7 +63,8 @@ def run(spark: object, files: Path, home: Path) -> list[str]:
     session.start(once=True)
     session.wait()
     session.stop()
-    return [epoch.reason for epoch in Catalog(Home.look(home)).epochs if epoch.switched]
+    switched = [epoch for epoch in Catalog(Home.look(home)).epochs if epoch.switched]
+    return [f"from batch {epoch.effective['s']} on {epoch.reason}" for epoch in switched]
 
 
 @click.command()

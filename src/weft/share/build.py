@@ -79,12 +79,13 @@ class Planner:
         for name in gone:
             self._drop(name)
         streams = {stream.name: stream for stream in program.streams}
+        basis = basis or Basis()
         if anew or self._is_stale(len(now)) or any(_other(loom, streams) for loom in self._looms.values()):
-            self._unravel(streams)
+            self._unravel(streams, basis)
         for stream in program.streams:
             self._looms.setdefault(stream.name, Loom(stream))
         new = [query for query in single if query.name not in self._taken]
-        self._add(new, hidden or {}, basis or Basis())
+        self._add(new, hidden or {}, basis)
         return self._shared()
 
     def taken(self, stream: str) -> tuple[Taken, ...]:
@@ -130,7 +131,7 @@ class Planner:
         idle = [loom.let_go() for loom in self._looms.values()]
         return any(idle) or self._gone > max(FEW, STALE * queries)
 
-    def _unravel(self, streams: dict[str, Stream]) -> None:
+    def _unravel(self, streams: dict[str, Stream], basis: Basis) -> None:
         """Begin anew: what was decided stays, and so does what is known of each query by itself."""
         fixed = self.hidden()
         looms = {name: Loom(stream) for name, stream in streams.items()}
@@ -140,7 +141,7 @@ class Planner:
             if same is not None and same.stream is not loom.stream:
                 mine = [take(taken.query, loom.types) for taken in mine]
                 self._taken |= {taken.query.name: taken for taken in mine}
-            loom.add(mine, fixed, Basis(), self._turns)
+            loom.add(mine, fixed, basis, self._turns)
         self._looms, self._gone = looms, 0
 
     def _shared(self) -> SharedPlan:

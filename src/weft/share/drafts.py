@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 
 from weft.lang.statements import Expr
 from weft.plan.nodes import Aggregation
 from weft.share.lattice import Draft, arrange
 from weft.share.members import Member, method
+from weft.share.model.deriving import pays
+from weft.share.model.treatment import Facts
 from weft.share.nodes import Feed, Final, Partial, Tap
 from weft.share.partials import Recipe
 
@@ -44,9 +47,10 @@ class Drafts:
             self._places.pop(self._all.popitem()[0])
             self._feeds = None
 
-    def feeds(self) -> tuple[Feed, ...]:
+    def feeds(self, known: Callable[[], Facts]) -> tuple[Feed, ...]:
+        """All of them; `known`: what it rests on which are combined from others, asked if some are new."""
         if self._feeds is None:
-            self._feeds = arrange(list(self._all.values()))
+            self._feeds = arrange(list(self._all.values()), partial(pays, facts=known()))
         return self._feeds
 
     def _place(self, draft: Draft, partial: Partial) -> int:

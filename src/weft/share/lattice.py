@@ -1,12 +1,15 @@
 """Group-by sets -> feeds: which are aggregated from rows, and which from a finer feed that exists anyway.
 
 A feed whose keys are a subset of another's is combined from that one's partials: there are never more of them
-than rows. Feeds with an extra key may have almost as many cells as rows, so only their like are derived from
-them. From those with a signature only those with the same: they need not hold rows that others ask for.
+than rows. But a finer feed that has about as many cells as there are rows should not have to hold what only
+others read: where that is known to cost less, they are aggregated from rows. Feeds with an extra key may have
+almost as many cells as rows, so only their like are derived from them. From those with a signature only those
+with the same: they need not hold rows that others ask for.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from weft.lang.statements import Expr
@@ -29,9 +32,12 @@ class Draft:
         return self.partials.setdefault(partial, len(self.partials))
 
 
-def arrange(drafts: list[Draft]) -> tuple[Feed, ...]:
+Pays = Callable[[Draft, Draft], bool]  # is the first to be combined from the second, and not from rows?
+
+
+def arrange(drafts: Sequence[Draft], pays: Pays = lambda coarse, fine: True) -> tuple[Feed, ...]:
     """The feeds, in the order of the drafts; a root also holds the partials of the feeds derived from it."""
-    parents = [_parent(draft, drafts) for draft in drafts]
+    parents = _parents(drafts, pays)
     partials = [dict(draft.partials) for draft in drafts]
     for at, parent in enumerate(parents):
         if parent is not None:
@@ -42,16 +48,26 @@ def arrange(drafts: list[Draft]) -> tuple[Feed, ...]:
     )
 
 
-def _parent(draft: Draft, drafts: list[Draft]) -> int | None:
-    """The root to combine `draft` from: the one that has to hold the fewest more partials for it."""
-    if _is_root(draft, drafts):
-        return None
-    finer = [at for at, other in enumerate(drafts) if _serves(other, draft) and _is_root(other, drafts)]
-    return min(finer, key=lambda at: (len(draft.partials.keys() - drafts[at].partials.keys()), at))
+def _parents(drafts: Sequence[Draft], pays: Pays) -> list[int | None]:
+    """The root to combine each from: the one that has to hold the fewest more partials for it."""
+    parents: list[int | None] = [None] * len(drafts)
+    roots: list[int] = []
+    finest_first = sorted(
+        enumerate(drafts), key=lambda each: (-len(each[1].keys), each[1].extra, each[1].inner)
+    )
+    for at, draft in finest_first:
+        finer = [root for root in roots if _serves(drafts[root], draft)]
+        best = min(finer, key=lambda root: (len(missing(draft, drafts[root])), root), default=None)
+        if best is not None and pays(draft, drafts[best]):
+            parents[at] = best
+        else:
+            roots.append(at)
+    return parents
 
 
-def _is_root(draft: Draft, drafts: list[Draft]) -> bool:
-    return not any(_serves(other, draft) for other in drafts)
+def missing(coarse: Draft, fine: Draft) -> list[Partial]:
+    """What the finer one would have to hold for the other."""
+    return [partial for partial in coarse.partials if partial not in fine.partials]
 
 
 def _serves(finer: Draft, coarser: Draft) -> bool:

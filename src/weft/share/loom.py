@@ -41,6 +41,7 @@ class Loom:
         self.stream = stream
         self.types = {column.name: column.type for column in stream.columns}
         self.hidden: dict[str, tuple[str, ...]] = {}  # by query: the keys it picks groups by
+        self._basis = Basis()
         self._drafts = Drafts()
         self._taps: dict[str, Tap] = {}
         self._standing: dict[str, Standing] = {}
@@ -56,7 +57,7 @@ class Loom:
 
         By which the others do is decided here, and `basis` is what that rests on.
         """
-        new = list(queries)
+        new, self._basis = list(queries), basis
         self._decide(new, fixed, basis)
         for taken in new:
             name = taken.query.name
@@ -100,9 +101,11 @@ class Loom:
         for taken in new:
             if taken.parts.window is not None:
                 self._cuts.add(taken.parts.window)
+        return self._known(basis)
+
+    def _known(self, basis: Basis) -> Facts:
         by_row = basis.constants.by_columns if self.stream.statement.format == "parquet" else 1.0
-        load = basis.loads.of(self.stream.name)
-        return Facts(load, basis.constants, self._cuts.edges().fine, by_row)
+        return Facts(basis.loads.of(self.stream.name), basis.constants, self._cuts.edges().fine, by_row)
 
     def _add_standing(self, name: str, made: Standing) -> None:
         self._standing[name] = made
@@ -144,7 +147,7 @@ class Loom:
         return StreamPlan(
             stream=self.stream,
             edges=self._cuts.edges(),
-            feeds=self._drafts.feeds(),
+            feeds=self._drafts.feeds(lambda: self._known(self._basis)),
             taps=tuple(self._taps.values()),
             standing=tuple(self._standing.values()),
             guards=tuple(self._guards.values()),

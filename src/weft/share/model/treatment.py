@@ -109,14 +109,15 @@ class Facts:
         c, rows = self.constants, self.load.rows * self.by_row
         seconds = rows * way.asked * c.predicate
         for groups, partials in way.feeds:
-            cells, kinds = self._cells(groups), [kind_of(partial) for partial in partials]
+            cells, kinds = self.cells(groups), [kind_of(partial) for partial in partials]
             seconds += rows * c.key + cells * (c.made + c.cell)
             seconds += sum(rows * c.partial[kind] + cells * (c.made_part + c.fold[kind]) for kind in kinds)
         for groups, partials in way.reads:
             seconds += groups * sum(c.final[kind_of(partial)] for partial in partials)
         return seconds
 
-    def _cells(self, groups: float) -> float:
+    def cells(self, groups: float) -> float:
+        """That a feed of so many groups takes in a second."""
         batch = self.load.batch
         return occupied((1 + self.edges * batch) * groups, self.load.rows * batch) / batch
 
