@@ -17,6 +17,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from weft.engine.batch import Batch
+from weft.engine.calibrate import behind_level1
 from weft.engine.parquetfiles import pieces, read
 from weft.engine.rowcells import row_cells
 from weft.engine.rowscan import compile_scan
@@ -130,12 +131,16 @@ def _took(plan: StreamPlan, path: Path) -> float:
 
 
 def without_spark(constants: Constants) -> Constants:
-    """Constants for a run in this process: level 1 as it is here, and no sinks."""
-    here = scanned()
+    """Constants for a run in this process: level 1 as it is here, and answers that go to the log alone."""
+    here, behind = scanned(), behind_level1(stored=False)
     return replace(
         constants,
         by_columns=1.0,
         sink=0.0,
+        told=behind.told,
+        answer=behind.answer,
+        value=behind.value,
+        step=behind.step,
         batch=here.batch,
         row=here.row,
         predicate=here.predicate,

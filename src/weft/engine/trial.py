@@ -10,6 +10,7 @@ from statistics import median
 import numpy as np
 import pyarrow as pa
 
+from weft.collecting import uncollected
 from weft.engine.due import finish
 from weft.engine.ingest import describe
 from weft.engine.meter import Meter
@@ -35,6 +36,8 @@ class Trial:
     slices: int
     batches: int = 7
     before: int = 0  # slices that are there already
+    every: int = 1  # each group is in one of so many slices
+    stored: bool = True  # are answers also kept as the result store does?
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +51,7 @@ class Took:
     answers: int
 
 
+@uncollected()
 def try_out(trial: Trial) -> Took:
     """The median over the batches, the first left out: it makes room."""
     with tempfile.TemporaryDirectory(prefix="weft-trial-") as place, Home.open(Path(place) / "home") as home:
@@ -89,7 +93,7 @@ class _Trying:
         return Took(spent[Level.FOLD], spent[Level.FINAL], spent[Level.OUTPUT], cells.num_rows, answers)
 
     def _answer(self, number: int, reach: Reach, meter: Meter) -> int:
-        """Answer, write to the log and as the result store does; gives the rows."""
+        """Answer and write; gives the rows."""
         with meter.during(Level.OUTPUT):
             with self._log.writer(number) as out:
                 items = meter.watched(self._state.due(reach, None).items, Level.OUTPUT)
@@ -97,22 +101,22 @@ class _Trying:
                 made.take(out)
             self._log.intend(number, {})
             self._log.commit(number, made.tables, {}, made.written, made.kept)
-            for table in (made.tables | made.kept).values():
-                ParquetTail("snappy").add(table)
+            if self._trial.stored:
+                for table in (made.tables | made.kept).values():
+                    ParquetTail("snappy").add(table)
         return sum(made.count().values())
 
     def _cells(self, first: int, slices: int) -> pa.Table:
         """The level 1 table of a batch."""
-        groups = self._trial.groups
-        tables = [
-            self._of_root(root, np.repeat(np.arange(first, first + slices) * SECOND, groups))
-            for root in self._trial.plan.roots
-        ]
+        trial = self._trial
+        second, group = np.repeat(np.arange(first, first + slices), trial.groups), np.arange(trial.groups)
+        group = np.tile(group, slices)
+        here = (second + group) % trial.every == 0
+        tables = [self._of_root(root, second[here] * SECOND, group[here]) for root in trial.plan.roots]
         return pa.concat_tables(tables, promote_options="default")
 
-    def _of_root(self, root: int, starts: Ints) -> pa.Table:
+    def _of_root(self, root: int, starts: Ints, number: Ints) -> pa.Table:
         feed, rows = self._trial.plan.feeds[root], len(starts)
-        number = np.tile(np.arange(self._trial.groups), rows // self._trial.groups)
         columns = {"feed": pa.array(np.full(rows, root)), "slice": pa.array(starts)}
         for place, key in zip(key_layout(self._trial.plan)[root], self._keys(feed, number), strict=True):
             columns[f"g{place}"] = key

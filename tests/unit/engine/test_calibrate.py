@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import fields, replace
+from math import log2
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,8 @@ from weft.engine.calibrate import behind_level1, planned, speed
 from weft.engine.calibration import CALIBRATION_FILE, constants_of, keep, kept
 from weft.engine.jointrial import with_joins
 from weft.engine.trial import Took, Trial, try_out
-from weft.share.model.constants import SHIPPED, Kind
+from weft.share.model.constants import RUNNING_SUMS, SHIPPED, Kind, kind_of
+from weft.times import SECOND
 
 
 @pytest.mark.parametrize(
@@ -22,6 +24,11 @@ def test_a_trial_folds_its_cells_and_answers_its_windows(items: str) -> None:
     took = try_out(Trial(planned(items, 8), groups=30, slices=4, batches=3))
     assert (took.cells, took.answers) == (4 * 30, 4 * 30)
     assert min(took.fold, took.final, took.output) > 0
+
+
+def test_a_trial_may_have_each_group_in_few_slices() -> None:
+    took = try_out(Trial(planned("SUM(n) AS a", 8, slide=8), groups=30, slices=8, batches=3, every=4))
+    assert (took.cells, took.answers) == (2 * 30, 30)
 
 
 def test_a_trial_of_distinct_values_has_ten_in_each_group() -> None:
@@ -36,7 +43,12 @@ def test_constants_are_differences_of_trials(monkeypatch: pytest.MonkeyPatch) ->
         feed=1e-3,
         cell=2e-7,
         fold=dict.fromkeys(Kind, 5e-8),
+        place=dict.fromkeys(Kind, 1e-9),
+        part=2e-5,
+        block=0.0,
         query=4e-4,
+        called=dict.fromkeys(Kind, 1e-4),
+        told=2e-4,
         select=4e-8,
         final=dict.fromkeys(Kind, 3e-8),
         value=1e-8,
@@ -45,24 +57,34 @@ def test_constants_are_differences_of_trials(monkeypatch: pytest.MonkeyPatch) ->
     )
 
     def fake(trial: Trial) -> Took:
-        rows = trial.groups * trial.slices if trial.groups > 1 else 0
-        partials = len(trial.plan.feeds[0].partials)
-        more = partials - 1 if partials > 1 else 0
+        places = trial.groups * trial.slices if trial.groups > 1 else 0
+        cells, partials, queries = places // trial.every, trial.plan.feeds[0].partials, len(trial.plan.taps)
+        slide = trial.plan.taps[0].window.slide // SECOND
+        rows, more = places // slide, len(partials) - 1 if len(partials) > 1 else 0
+        slices = trial.plan.taps[0].window.range / SECOND
+        times = 1 if kind_of(partials[-1]) in RUNNING_SUMS else 1 + log2(slices)
+        asked = known.query + (times * 1e-4 if more else 0)
         return Took(
-            fold=known.feed + rows * (known.cell + partials * 5e-8),
-            final=known.query + rows * (known.select + more * 3e-8),
-            output=known.step + rows * (known.answer + (4 + max(0, more - 1)) * known.value),
-            cells=rows or 1,
+            fold=known.feed
+            + more * known.part
+            + cells * (known.cell + len(partials) * 5e-8)
+            + (places - cells) * 5 * 1e-9,
+            final=queries * asked + rows * (known.select + more * 3e-8),
+            output=known.step
+            + queries * known.told
+            + rows * (known.answer + (4 + max(0, more - 1)) * known.value),
+            cells=cells or 1,
             answers=rows or 1,
         )
 
     monkeypatch.setattr(calibrate, "try_out", fake)
     found = behind_level1()
-    for name in ("feed", "cell", "query", "select", "value", "answer", "step"):
+    for name in ("feed", "part", "cell", "query", "told", "select", "value", "answer", "step"):
         assert getattr(found, name) == pytest.approx(getattr(known, name)), name
     assert found.fold == pytest.approx(known.fold)
     assert found.final == pytest.approx(known.final)
-    assert found.block == 0.0
+    assert found.called == pytest.approx(known.called)
+    assert found.place == pytest.approx(known.place)
     assert (found.row, found.batch) == (SHIPPED.row, SHIPPED.batch)  # of level 1: not for trials to tell
     assert calibrate.calibrate().row == pytest.approx(SHIPPED.row * speed(found))
 

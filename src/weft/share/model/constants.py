@@ -13,7 +13,7 @@ from typing import Any
 from weft.share.members import is_ranked
 from weft.share.nodes import Op, Partial
 
-VERSION = 1  # of what the constants mean
+VERSION = 2  # of what the constants mean
 
 SHIPPED_AS = "as shipped"
 
@@ -64,6 +64,7 @@ class Constants:
     made_part: float  # and each of its partials
     cell: float  # a cell folded into the state of a feed
     fold: Mapping[Kind, float]  # and each of its partials
+    place: Mapping[Kind, float]  # a slice and group without a cell, for each partial of a matrix
     select: float  # a window and group found present, once for all queries with that window and predicate
     final: Mapping[Kind, float]  # the value of one partial for one window and group
     sparse: float  # how many times as much where cells are a list, because most groups are in few slices
@@ -75,7 +76,10 @@ class Constants:
     batch: float  # whatever a batch holds
     step: float  # whatever a step answers
     query: float  # a query that has something to answer in a step
+    called: Mapping[Kind, float]  # and each kind of partials it asks for; of blocks, with every doubling anew
+    told: float  # and its answers, whatever they hold
     feed: float  # a feed that a batch is folded into
+    part: float  # and each of its partials
     kept: float  # a row of a join put where others look for it
     lookup: float  # a row that looks for others in one class
     looked: float  # and each of those that it looks at there
@@ -115,6 +119,10 @@ def _nanoseconds(*values: float) -> dict[Kind, float]:
     return {kind: value * 1e-9 for kind, value in zip(Kind, values, strict=True)}
 
 
+def _microseconds(*values: float) -> dict[Kind, float]:
+    return _nanoseconds(*(1000 * value for value in values))
+
+
 SHIPPED = Constants(
     row=400e-9,
     predicate=20e-9,
@@ -123,20 +131,26 @@ SHIPPED = Constants(
     by_columns=0.4,
     made=1000e-9,
     made_part=200e-9,
-    cell=200e-9,
-    fold=_nanoseconds(30, 90, 40, 50, 80, 100, 370),
-    select=40e-9,
-    final=_nanoseconds(15, 45, 35, 55, 230, 140, 160),
+    cell=85e-9,
+    fold=_nanoseconds(14, 32, 12, 16, 40, 42, 30),
+    place=_nanoseconds(27, 27, 12, 12, 12, 12, 12),
+    select=16e-9,
+    final=_nanoseconds(5, 21, 20, 25, 115, 75, 80),
     sparse=3.0,
-    block=2e-9,
-    distinct=120e-9,
-    answer=40e-9,
-    value=40e-9,
+    block=9e-9,
+    distinct=85e-9,
+    answer=30e-9,
+    value=42e-9,
     sink=3e-3,
     batch=0.35,
-    step=0.005,
-    query=400e-6,
+    step=0.004,
+    query=350e-6,
+    called={
+        kind: value * 1e-6 for kind, value in zip(Kind, (100, 100, 100, 100, 100, 100, 100), strict=True)
+    },
+    told=1e-3,
     feed=1e-3,
+    part=60e-6,
     kept=450e-9,
     lookup=120e-9,
     looked=100e-9,

@@ -93,9 +93,11 @@ class Priced:
     def _folding(self, at: int) -> Iterator[Charge]:
         feed, c = self.plan.feeds[at], self.constants
         cells, users = self.cells(at), self.readers.feeds[at]
+        idle = max(0.0, self._kept(feed) - cells)
         yield Charge(Level.FOLD, c.feed / self.load.batch + cells * c.cell, users)
         for partial in feed.partials:
-            seconds = cells * c.fold[kind_of(partial)]
+            kind = kind_of(partial)
+            seconds = c.part / self.load.batch + cells * c.fold[kind] + idle * c.place[kind]
             yield Charge(Level.FOLD, seconds, self.readers.partials[at, partial])
 
     def _selecting(self) -> Iterator[Charge]:
@@ -110,9 +112,17 @@ class Priced:
         name = [tap.query.name]
         steps = min(1 / self.load.step, SECOND / tap.window.slide)  # in which it has something to answer
         finals = sum(seconds for each in tap.sets for seconds in self._finals(each))
-        yield Charge(Level.FINAL, steps * self.constants.query + finals, name)
-        written = steps * self.constants.sink + self.answers(tap) * self._written(tap.query.name)
+        asked = self.constants.query + sum(self._asking(each) for each in tap.sets)
+        yield Charge(Level.FINAL, steps * asked + finals, name)
+        fixed = self.constants.told + self.constants.sink
+        written = steps * fixed + self.answers(tap) * self._written(tap.query.name)
         yield Charge(Level.OUTPUT, written, name)
+
+    def _asking(self, tap: Tap) -> float:
+        """What it takes to ask for windows, whatever these hold: for each kind of partials once."""
+        feeds = [(self.plan.feeds[final.feed], final.partials) for final in tap.finals]
+        kinds = {kind_of(feed.partials[at]) for feed, own in feeds if not feed.extra for at in own}
+        return sum(self.constants.called[kind] * (1 + self._blocks(kind, tap)) for kind in kinds)
 
     def _finals(self, tap: Tap) -> Iterator[float]:
         """What each aggregate of a query takes."""
@@ -162,9 +172,18 @@ class Priced:
         Where they are not, only those present are, and each takes as long as some of the others.
         """
         groups = self.load.groups_of(feed)
-        if occupied(groups, self.load.rows / self.plan.edges.rate) * _DENSE < groups:
+        if not self._is_dense(groups):
             groups = self.constants.sparse * occupied(groups, self.load.rows * tap.window.range / SECOND)
         return groups * SECOND / tap.window.slide
+
+    def _is_dense(self, groups: float) -> bool:
+        """Are cells a matrix, because groups are in many slices?"""
+        return occupied(groups, self.load.rows / self.plan.edges.rate) * _DENSE >= groups
+
+    def _kept(self, feed: Feed) -> float:
+        """Places a second that the state keeps of a matrix; of a list there are none but its cells."""
+        groups = self.load.groups_of(feed)
+        return groups * occupied(self.plan.edges.rate, self.load.rows) if self._is_dense(groups) else 0.0
 
     def cells(self, at: int) -> float:
         """Cells a second that a feed takes in, batch by batch: a batch begins and ends within a slice."""

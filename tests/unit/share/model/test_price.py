@@ -100,9 +100,13 @@ def test_where_windows_are_differences_of_running_sums_one_set_of_slices_is_best
 
 def test_groups_that_are_rare_in_fine_slices_may_fill_coarser_ones():
     plan = plan_of(*(windowed("SUM(qty), COUNT(*)", window) for window in [(1, 1), (135, 3)]))
-    ways = ways_of(plan, Load(rows=7.0, groups=304.0, batch=60.0, step=1.0))
+    load = Load(rows=7.0, groups=304.0, batch=60.0, step=1.0)
+    lists_are_dear = replace(SHIPPED, sparse=30.0, place=dict.fromkeys(Kind, 0.0))
+    ways = ways_of(plan, load, lists_are_dear)
     assert ways[TRIWEAVE].groups == 2
-    assert 0.9 < ways[TRIWEAVE].cost / ways[SHARED].cost < 1
+    assert ways[TRIWEAVE].cost < ways[SHARED].cost
+    empty_places_too = replace(lists_are_dear, place=dict.fromkeys(Kind, 1e-5))
+    assert ways_of(plan, load, empty_places_too)[TRIWEAVE].groups == 1
 
 
 def test_windows_of_running_sums_cost_the_same_however_many_slices_they_have():
@@ -124,7 +128,8 @@ def test_windows_of_blocks_cost_more_with_every_doubling_of_their_slices():
     )
     mine = [Priced.of(plan, SHIPPED, Load()).cost().queries["q0"][Level.FINAL] for plan in (coarse, fine)]
     windows = 100 / 64  # of groups, a second
-    assert mine[1] - mine[0] == pytest.approx(2 * windows * SHIPPED.block)
+    each = windows * SHIPPED.block + SHIPPED.called[Kind.EXTREME] / 64
+    assert mine[1] - mine[0] == pytest.approx(2 * each)
 
 
 def test_groups_with_slices_of_their_own_win_where_reading_slices_is_dear():
@@ -243,3 +248,30 @@ def test_rows_of_a_group_with_few_edges_are_cut_there_and_nowhere_else():
     small = [group for group in weave.plans if len(group.taps) <= 8]
     assert small
     assert not any(group.edges.combined for group in small)
+
+
+def test_a_matrix_costs_for_its_empty_places_and_a_list_does_not():
+    plan = plan_of(windowed("SUM(qty)", (10, 1)))
+
+    def folding(rows: float, place: float) -> float:
+        constants = replace(SHIPPED, place=dict.fromkeys(Kind, place))
+        return Priced.of(plan, constants, Load(rows=rows, groups=100.0)).cost().levels[Level.FOLD]
+
+    few, fewer = 20.0, 2.0  # rows a slice: of a hundred groups, 18 and 2 are in each
+    partials = len(plan.feeds[0].partials)
+    assert folding(few, 1e-6) - folding(few, 0.0) == pytest.approx(partials * 82e-6, rel=0.25)
+    assert folding(fewer, 1e-6) == folding(fewer, 0.0)
+
+
+def test_a_query_costs_for_each_kind_of_partials_it_asks_for():
+    def answering(*items: str) -> float:
+        cost = Priced.of(plan_of(windowed(", ".join(items), (8, 1))), SHIPPED, Load(groups=1.0)).cost()
+        return cost.levels[Level.FINAL]
+
+    one, same, other = (
+        answering("MAX(qty)"),
+        answering("MAX(qty)", "MIN(qty)"),
+        answering("MAX(qty)", "AVG(qty)"),
+    )
+    assert same - one < SHIPPED.called[Kind.EXTREME]
+    assert other - one > SHIPPED.called[Kind.SUM]
