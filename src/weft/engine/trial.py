@@ -29,7 +29,7 @@ from weft.times import BEGINNING, SECOND
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """How a plan is tried: batches of so many slices of a second, every group in each."""
+    """How a plan is tried: batches of so many slices of a second."""
 
     plan: StreamPlan
     groups: int

@@ -45,7 +45,8 @@ def best_offer(
     """
     stream = plan.stream
     load = _known(basis.loads.of(stream.name), plan, taken, hidden)
-    decided = Loom.decided(stream, taken, replace(basis, loads=Loads({stream.name: load})))
+    basis = replace(basis, loads=Loads({stream.name: load}))
+    decided = Loom.decided(stream, taken, basis)
     wanted = {name: _certain(keys, load) for name, keys in decided.items()}
     changes = {
         name: keys
@@ -55,8 +56,8 @@ def best_offer(
     if not changes:
         return None
     program = Program((stream,), tuple(each.query for each in taken))
-    (now,) = build(program, hidden).streams
-    weighed = [_offer(program, now, hidden, some, load, basis) for some in _sets(changes, hidden)]
+    (now,) = build(program, hidden, basis).streams
+    weighed = [_offer(program, now, hidden, some, basis) for some in _sets(changes, hidden)]
     paying = [offer for offer in weighed if offer.pays(limits)]
     return max(paying, key=lambda each: each.gain * limits.horizon - each.price(limits), default=None)
 
@@ -70,13 +71,11 @@ def _sets(changes: Mapping[str, Keys], hidden: Hidden) -> list[dict[str, Keys]]:
     return [dict(changes), *alone]
 
 
-def _offer(
-    program: Program, now: StreamPlan, hidden: Hidden, changes: Hidden, load: Load, basis: Basis
-) -> Offer:
+def _offer(program: Program, now: StreamPlan, hidden: Hidden, changes: Hidden, basis: Basis) -> Offer:
     """What these changes are worth, by the cost of three plans: as it is, while both are fed, and then."""
-    other = {**hidden, **changes}
+    other, load = {**hidden, **changes}, basis.loads.of(now.stream.name)
     turns = {name: Turn(BEGINNING, hidden.get(name, ())) for name in changes}
-    (then,), (both,) = build(program, other).streams, build(program, other, turns=turns).streams
+    (then,), (both,) = build(program, other, basis).streams, build(program, other, basis, turns=turns).streams
 
     def priced(plan: StreamPlan) -> tuple[float, float]:
         known = Loads({plan.stream.name: replace(load, counted=_counted(load, plan))})
