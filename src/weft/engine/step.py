@@ -45,7 +45,6 @@ class StreamState:
         """
         before, whole = self.feeds, self.held().partials if self.feeds else {}
         self.plan, self.floors = plan, dict(floors)
-        self.wanted = {feed_key(feed): {p.text for p in feed.partials} for feed in plan.feeds}
         new = self._look_at_plan()
         self.take(before, whole, new)
 
@@ -54,11 +53,15 @@ class StreamState:
         self._entries, new = self._roll.call(self.plan)
         self._families = families(self._entries, self.floors)
         self._held_for = {(entry.tap.window, key) for entry in self._entries for key, _ in entry.needs}
+        self.wanted: dict[FeedKey, set[str]] = {feed_key(feed): set() for feed in self.plan.feeds}
+        for entry in self._entries:
+            for key, text in entry.needs:
+                self.wanted[key].add(text)
         return new
 
     def __getstate__(self) -> dict[str, Any]:
         """Without what follows from the plan: the shapes of the answers are compiled."""
-        follows = ("_roll", "_entries", "_families", "_held_for")
+        follows = ("_roll", "_entries", "_families", "_held_for", "wanted")
         return {name: value for name, value in self.__dict__.items() if name not in follows}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -93,7 +96,9 @@ class StreamState:
         for key, _, cells in moved:
             cells.into(self.feeds[key])
         for feed in self.plan.feeds:
-            self.feeds[feed_key(feed)].drop_columns([spec(partial) for partial in feed.partials])
+            key = feed_key(feed)
+            read = [spec(partial) for partial in feed.partials if partial.text in self.wanted[key]]
+            self.feeds[key].drop_columns(read)
 
     def _moves(
         self, whole: Whole, entries: Sequence[Entry]
