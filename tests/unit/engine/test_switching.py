@@ -13,6 +13,7 @@ from tests.properties.treatments import switches, treatments
 from tests.unit.engine.bench import STREAM, Bench, Row, bound, row
 from weft.engine import runtime
 from weft.engine.epochs import switches as switches_of
+from weft.share import drafts
 
 WINDOW = "[RANGE 8 SECONDS SLIDE 4 SECONDS]"
 RULE = f"CREATE QUERY r{{0}} AS SELECT COUNT(*) AS n FROM trades {WINDOW} WHERE sym = 's{{0}}';\n"
@@ -182,9 +183,9 @@ def outcome(bench: Bench, names: list[str]) -> dict[str, Any]:
 def test_switched_at_random_is_never_switched(
     seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Switches, crashes between, and steps of several batches."""
+    """Switches, crashes between, and steps of several batches; feeds are combined from others at random."""
     monkeypatch.setattr(runtime, "SNAPSHOT_EVERY", 3)
-    rng = Random(seed)
+    rng, chance = Random(seed), Random(seed)
     text = "".join(random_query(rng, at) for at in range(8))
     names = [f"q{at}" for at in range(8)]
     batches = [(batch, rng.random() < 0.8) for batch in random_rows(rng, 12)]
@@ -194,6 +195,7 @@ def test_switched_at_random_is_never_switched(
         if steps:
             never.step()
     finish(never)
+    monkeypatch.setattr(drafts, "pays", lambda *_, **__: chance.random() < 0.5)
     bench, switched = Bench(tmp_path / "switched", text), 0
     asked = switches(rng, treatments(bound(STREAM + text)))
     for (batch, steps), treated in zip(batches, asked, strict=False):
