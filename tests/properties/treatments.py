@@ -11,9 +11,11 @@ from weft.share.members import Taken, take
 from weft.share.parts import parts
 from weft.share.predicates import Condition, Equals
 from weft.share.signatures import signature_of
+from weft.share.strands import in_strand
 from weft.share.treatments import conditions_left
 
 Keys = tuple[str, ...]
+STRANDS = 3
 
 
 def treatments(program: Program) -> dict[str, list[Keys]]:
@@ -31,7 +33,8 @@ def treatments(program: Program) -> dict[str, list[Keys]]:
         signed = signature_of(one for taken in picking for one in conditions_left(taken, (), types))
         for taken in picking:
             plain = [(), *(_key(one, ranges) for one in taken.conditions)]
-            found[taken.query.name] = [*plain, *([(signed.key.sql,)] if signed is not None else [])]
+            ways = [*plain, *([(signed.key.sql,)] if signed is not None else [])]
+            found[taken.query.name] = [in_strand(way, strand) for way in ways for strand in range(STRANDS)]
     return found
 
 

@@ -46,7 +46,7 @@ class Share:
 
     def answers(self, feed: Feed) -> bool:
         """Are its queries answered here? Those without groups are in one bucket, empty windows included."""
-        return len(feed.keys) > feed.inner or bool(self.holds((False, (), 0), [], 1)[0])
+        return len(feed.keys) > feed.inner or bool(self.holds((False, (), 0, 0), [], 1)[0])
 
     def holds(self, key: FeedKey, keys: Sequence[pa.Array], rows: int) -> npt.NDArray[np.bool_]:
         """For each row of group keys of a feed: does the group live here?"""
@@ -56,7 +56,7 @@ class Share:
 
 def places(key: FeedKey, keys: Sequence[pa.Array], rows: int, buckets: int) -> Places:
     """The bucket of each row of group keys of a feed."""
-    extra, _, inner = key
+    extra, _, inner, _ = key
     spread_by = keys[: len(keys) - extra - inner]
     found: Places = (hash_keys(spread_by, rows) % np.uint64(buckets)).astype(np.int64)
     return found

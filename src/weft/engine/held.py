@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import product
 
 from weft.engine.ingest import FeedKey, feed_key, is_finer
 from weft.engine.windows import Reach, needed_from
@@ -37,7 +38,7 @@ class Held:
     """After which time the cells have each partial, and are cut at each kind of edge."""
 
     partials: dict[FeedKey, dict[str, Instant]] = field(default_factory=dict)
-    edges: dict[Pair, Instant] = field(default_factory=dict)
+    edges: dict[tuple[int, Pair], Instant] = field(default_factory=dict)  # by strand
     masks: dict[str, dict[int, Instant]] = field(default_factory=dict)  # by signature: rows with these bits
     apart: bool = False  # cells of a finer feed cannot be combined: they lie in other places
 
@@ -52,11 +53,13 @@ def held(taps: Iterable[Asking], floors: Mapping[str, Instant], reach: Reach) ->
             upto = reach.upto(window.range)
             starts[window] = needed_from(window.range, window.slide, window.offset, upto)
         after = max(floor_of(tap, floors), starts[window] - 1)
+        strands = set()
         for key, text in needed:
             partials = found.partials.setdefault(key, {})
             partials[text] = min(after, partials.get(text, after))
-        for pair in pairs_of(window):
-            found.edges[pair] = min(after, found.edges.get(pair, after))
+            strands.add(key[3])
+        for edge in product(strands, pairs_of(window)):
+            found.edges[edge] = min(after, found.edges.get(edge, after))
         for signature, mask in masks:
             held_for = found.masks.setdefault(signature, {})
             held_for[mask] = min(after, held_for.get(mask, after))
@@ -92,7 +95,8 @@ def first_bound(plan: StreamPlan, there: Held, reach: Reach, latest: Instant) ->
         return latest
     (tap,) = plan.taps
     covered = [_partial_after(there, key, text) for key, text in needs(plan, tap)]
-    covered += [_edge_after(there.edges, pair) for pair in pairs_of(tap.window)]
+    strand = plan.feeds[tap.feed].strand
+    covered += [_edge_after(there.edges, strand, pair) for pair in pairs_of(tap.window)]
     covered += [_mask_after(there.masks, *asked) for asked in masks_of(plan, tap)]
     known = [after for after in covered if after is not None]
     if len(known) < len(covered):
@@ -108,8 +112,9 @@ def _partial_after(there: Held, key: FeedKey, text: str) -> Instant | None:
     return None if feed is None else there.partials[feed][text]
 
 
-def _edge_after(edges: Mapping[Pair, Instant], pair: Pair) -> Instant | None:
-    return min((after for other, after in edges.items() if lies_on(pair, other)), default=None)
+def _edge_after(edges: Mapping[tuple[int, Pair], Instant], strand: int, pair: Pair) -> Instant | None:
+    known = (after for (at, other), after in edges.items() if at == strand and lies_on(pair, other))
+    return min(known, default=None)
 
 
 def _mask_after(masks: Mapping[str, Mapping[int, Instant]], signature: str, mask: int) -> Instant | None:
@@ -119,6 +124,10 @@ def _mask_after(masks: Mapping[str, Mapping[int, Instant]], signature: str, mask
 
 
 def best_source(whole: Whole, key: FeedKey, text: str) -> FeedKey | None:
-    """The feed that has a partial whole for longest: that of these keys or, only if longer, a finer one."""
-    feeds = [feed for feed in whole if text in whole[feed] and (feed == key or is_finer(feed, key))]
+    """The feed that has a partial whole for longest: that of these keys or, only if longer, a finer one.
+
+    Other strands are cut elsewhere.
+    """
+    mine = [feed for feed in whole if feed[3] == key[3] and text in whole[feed]]
+    feeds = [feed for feed in mine if feed == key or is_finer(feed, key)]
     return min(feeds, key=lambda feed: (whole[feed][text], feed != key), default=None)

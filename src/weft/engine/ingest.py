@@ -25,7 +25,7 @@ from weft.times import Instant
 
 CELL, UNWANTED, NO_TIME, AHEAD, CORRUPT = range(5)
 
-FeedKey = tuple[bool, tuple[str, ...], int]  # has an extra key; the keys as text; how many are inner ones
+FeedKey = tuple[bool, tuple[str, ...], int, int]  # has an extra key; keys as text; how many inner; strand
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +48,7 @@ class Counts:
 
 def feed_key(feed: Feed) -> FeedKey:
     """What names a feed in the durable state."""
-    return feed.extra, tuple(key.sql for key in feed.keys), feed.inner
+    return feed.extra, tuple(key.sql for key in feed.keys), feed.inner, feed.strand
 
 
 def spec(partial: Partial) -> ColumnSpec:
@@ -107,6 +107,7 @@ def describe(plan: StreamPlan, layout: Mapping[int, Sequence[int]]) -> list[dict
                 "extra": feed.extra,
                 "keys": [key.sql for key in feed.keys],
                 "inner": feed.inner,
+                "strand": feed.strand,
                 "root": root,
                 "key_columns": [columns[key] for key in feed.keys],
                 "partials": [_describe_partial(partial, root, plan) for partial in feed.partials],
@@ -152,18 +153,21 @@ def folds(
     wanted: Mapping[FeedKey, set[str]],
     since: Mapping[FeedKey, Instant],
     edges: Edges,
+    strands: Mapping[int, Edges],
 ) -> list[tuple[FeedKey, Fold]]:
     """What the cells of one batch add to each of the `wanted` feeds, of the partials named there.
 
-    Slices before `since` are left out: no window that is still to be answered holds them.
+    Slices before `since` are left out: no window that is still to be answered holds them. `strands`: where
+    these are cut, if there are several.
     """
-    if edges.combined:
-        table = _combined(table, edges)
-    by_root = {root: _of_root(table, root) for root in {d["root"] for d in described}}
+    cut = {strand: _combined(table, own) for strand, own in strands.items()}
+    cut = cut or {0: _combined(table, edges) if edges.combined else table}
+    roots = {d["root"] for d in described}
+    by_root = {(strand, root): _of_root(cells, root) for strand, cells in cut.items() for root in roots}
     made = []
     for key, texts in wanted.items():
         for feed, partials in providers(described, key, texts):
-            rows = by_root[feed["root"]]
+            rows = by_root[key[3], feed["root"]]
             slices = rows.column("slice").to_numpy()
             if len(slices) and slices.min() < since[key]:
                 rows = rows.filter(pa.array(slices >= since[key]))
@@ -199,10 +203,13 @@ def _fold(rows: pa.Table, feed: dict[str, Any], key: FeedKey, partials: list[dic
 def providers(
     described: list[dict[str, Any]], key: FeedKey, texts: set[str]
 ) -> Iterator[tuple[dict[str, Any], list[dict[str, Any]]]]:
-    """The feeds of a batch that have these partials by `key`, or by more keys; each partial once."""
+    """The feeds of a batch that have these partials by `key`, or by more keys; each partial once.
+
+    A batch is cut for all strands, so any of them will do.
+    """
     missing = set(texts)
-    for feed in sorted(described, key=lambda feed: described_key(feed) != key):
-        if described_key(feed) == key or is_finer(described_key(feed), key):
+    for feed in sorted(described, key=lambda feed: not _is_by(described_key(feed), key)):
+        if _is_by(described_key(feed), key) or is_finer(described_key(feed), key):
             found = [partial for partial in feed["partials"] if partial["text"] in missing]
             missing -= {partial["text"] for partial in found}
             if found:
@@ -214,14 +221,14 @@ def providers(
 def is_combined(described: list[dict[str, Any]], wanted: Mapping[FeedKey, set[str]]) -> bool:
     """Does any of the `wanted` feeds get cells from a finer one of the batch?"""
     return any(
-        described_key(feed) != key
+        not _is_by(described_key(feed), key)
         for key, texts in wanted.items()
         for feed, _ in providers(described, key, texts)
     )
 
 
 def described_key(feed: Mapping[str, Any]) -> FeedKey:
-    return feed["extra"], tuple(feed["keys"]), feed.get("inner", 0)
+    return feed["extra"], tuple(feed["keys"]), feed.get("inner", 0), feed.get("strand", 0)
 
 
 def is_finer(feed: FeedKey, key: FeedKey) -> bool:
@@ -232,4 +239,9 @@ def is_finer(feed: FeedKey, key: FeedKey) -> bool:
     """
     more = set(feed[1]) - set(key[1])
     is_possible = not (feed[0] or key[0] or any(map(is_signature, more)))
-    return is_possible and feed != key and set(key[1]) <= set(feed[1])
+    return is_possible and not _is_by(feed, key) and set(key[1]) <= set(feed[1])
+
+
+def _is_by(feed: FeedKey, key: FeedKey) -> bool:
+    """Are both by the same keys, be it in different strands?"""
+    return feed[:3] == key[:3]

@@ -95,6 +95,7 @@ def _described(stream: str, state: StreamState | Bucketed, buckets: int) -> list
             "extra": key[0],
             "keys": list(key[1]),
             "inner": key[2],
+            "strand": key[3],
             "whole": whole.get(key, {}),
             "buckets": buckets,
         }

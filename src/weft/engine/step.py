@@ -53,6 +53,7 @@ class StreamState:
         self._entries, new = self._roll.call(self.plan)
         self._families = families(self._entries, self.floors)
         self._held_for = {(entry.tap.window, key) for entry in self._entries for key, _ in entry.needs}
+        self._strands = {feed.strand: feed.edges for feed in self.plan.feeds if feed.edges is not None}
         self.wanted: dict[FeedKey, set[str]] = {feed_key(feed): set() for feed in self.plan.feeds}
         for entry in self._entries:
             for key, text in entry.needs:
@@ -61,7 +62,7 @@ class StreamState:
 
     def __getstate__(self) -> dict[str, Any]:
         """Without what follows from the plan: the shapes of the answers are compiled."""
-        follows = ("_roll", "_entries", "_families", "_held_for", "wanted")
+        follows = ("_roll", "_entries", "_families", "_held_for", "_strands", "wanted")
         return {name: value for name, value in self.__dict__.items() if name not in follows}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -134,7 +135,7 @@ class StreamState:
         share: Callable[[FeedKey, Fold], Fold] | None = None,
     ) -> dict[str, int]:
         """Take in the cells of one batch, or a `share` of them; gives its late rows, by query."""
-        made = folds(table, described, self.wanted, self._since(), self.plan.edges)
+        made = folds(table, described, self.wanted, self._since(), self.plan.edges, self._strands)
         late = late_rows(table, described, self.plan, self.floors, self.reach)
         for key, cells in made:
             (cells if share is None else share(key, cells)).into(self.feeds[key])

@@ -14,7 +14,7 @@ from weft.share.model.treatment import Facts
 from weft.share.nodes import Feed, Final, Partial, Tap
 from weft.share.partials import Recipe
 
-_Id = tuple[tuple[Expr, ...], int, bool]  # keys, how many of them are inner ones, whether one is extra
+_Id = tuple[tuple[Expr, ...], int, bool, int]  # keys, how many are inner ones, whether one is extra, strand
 
 
 class Drafts:
@@ -25,13 +25,13 @@ class Drafts:
         self._places: dict[_Id, int] = {}
         self._feeds: tuple[Feed, ...] | None = None
 
-    def add(self, member: Member) -> Tap:
+    def add(self, member: Member, strand: int = 0) -> Tap:
         """The tap of a query; what it needs is among the feeds afterwards."""
-        at, mine = self._own(member)
+        at, mine = self._own(member, strand)
         finals = []
         present = self._place(mine, member.present)
         for made, call in zip(member.recipes, member.guarded.calls, strict=True):
-            feed, draft = self._of(member, made, call)
+            feed, draft = self._of(member, made, call, strand)
             found = tuple(self._place(draft, partial) for partial in made.partials)
             finals.append(Final(call.name, call.function, feed, found, method(made), call.type, call.params))
         keys = tuple(None if key is None else mine.keys.index(key) for key in member.seen)
@@ -58,25 +58,26 @@ class Drafts:
             self._feeds = None
         return draft.place(partial)
 
-    def _own(self, member: Member) -> tuple[int, Draft]:
+    def _own(self, member: Member, strand: int) -> tuple[int, Draft]:
         """The feed by the keys of a query and those it picks by."""
         typed = dict(zip(member.guarded.keys, member.key_types, strict=True))
         for picked in member.apart.picked:
             typed.setdefault(picked.key, picked.type)
-        return self._draft(typed, member.inner)
+        return self._draft(typed, member.inner, strand)
 
-    def _of(self, member: Member, made: Recipe, call: Aggregation) -> tuple[int, Draft]:
+    def _of(self, member: Member, made: Recipe, call: Aggregation, strand: int) -> tuple[int, Draft]:
         """The feed that one aggregate of a query comes from."""
         if made.extra is None:
-            return self._own(member)
+            return self._own(member, strand)
         typed = dict(zip(member.guarded.keys, member.key_types, strict=True))
         extra_type = call.arg_types[0] if call.function == "count_distinct" else None
-        return self._draft(typed, frozenset(), (made.extra, extra_type))
+        return self._draft(typed, frozenset(), strand, (made.extra, extra_type))
 
     def _draft(
         self,
         typed: Mapping[Expr, str | None],
         inner: frozenset[Expr],
+        strand: int,
         extra: tuple[Expr, str | None] | None = None,
     ) -> tuple[int, Draft]:
         """The feed by these keys, in the one order that serves GROUP BY a, b and GROUP BY b, a alike."""
@@ -84,9 +85,9 @@ class Drafts:
         types = tuple(typed[key] for key in ordered)
         if extra is not None:
             ordered, types = (*ordered, extra[0]), (*types, extra[1])
-        found = (ordered, len(inner), extra is not None)
+        found = (ordered, len(inner), extra is not None, strand)
         if found not in self._all:
             self._feeds = None
             self._places[found] = len(self._all)
-            self._all[found] = Draft(ordered, types, extra is not None, len(inner))
+            self._all[found] = Draft(ordered, types, extra is not None, len(inner), strand)
         return self._places[found], self._all[found]

@@ -25,6 +25,7 @@ class Draft:
     key_types: tuple[str | None, ...]
     extra: bool
     inner: int = 0
+    strand: int = 0
     partials: dict[Partial, int] = field(default_factory=dict)  # each with its place
 
     def place(self, partial: Partial) -> int:
@@ -43,7 +44,7 @@ def arrange(drafts: Sequence[Draft], pays: Pays = lambda coarse, fine: True) -> 
         if parent is not None:
             partials[parent].update(partials[at])
     return tuple(
-        Feed(draft.keys, tuple(held), draft.key_types, parent, draft.extra, draft.inner)
+        Feed(draft.keys, tuple(held), draft.key_types, parent, draft.extra, draft.inner, draft.strand)
         for draft, held, parent in zip(drafts, partials, parents, strict=True)
     )
 
@@ -52,10 +53,7 @@ def _parents(drafts: Sequence[Draft], pays: Pays) -> list[int | None]:
     """The root to combine each from: the one that has to hold the fewest more partials for it."""
     parents: list[int | None] = [None] * len(drafts)
     roots: list[int] = []
-    finest_first = sorted(
-        enumerate(drafts), key=lambda each: (-len(each[1].keys), each[1].extra, each[1].inner)
-    )
-    for at, draft in finest_first:
+    for at, draft in sorted(enumerate(drafts), key=lambda each: _finest_first(each[1])):
         finer = [root for root in roots if _serves(drafts[root], draft)]
         best = min(finer, key=lambda root: (len(missing(draft, drafts[root])), root), default=None)
         if best is not None and pays(draft, drafts[best]):
@@ -63,6 +61,10 @@ def _parents(drafts: Sequence[Draft], pays: Pays) -> list[int | None]:
         else:
             roots.append(at)
     return parents
+
+
+def _finest_first(draft: Draft) -> tuple[int, ...]:
+    return -len(draft.keys), draft.extra, draft.inner, draft.strand
 
 
 def missing(coarse: Draft, fine: Draft) -> list[Partial]:
@@ -76,6 +78,6 @@ def _serves(finer: Draft, coarser: Draft) -> bool:
         return False
     if any(is_signature(key.sql) and key not in coarser.keys for key in finer.keys):
         return False
-    if finer.extra == coarser.extra and finer.inner >= coarser.inner:
-        return set(coarser.keys) < set(finer.keys)
-    return set(coarser.keys) <= set(finer.keys)
+    if set(coarser.keys) == set(finer.keys):
+        return _finest_first(finer) < _finest_first(coarser)
+    return set(coarser.keys) < set(finer.keys)

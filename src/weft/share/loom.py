@@ -23,11 +23,12 @@ from weft.share.intervals import is_interval
 from weft.share.members import Taken, columns_in, members, standing
 from weft.share.model.forecast import Basis
 from weft.share.model.treatment import Facts
-from weft.share.nodes import Edges, Guard, Standing, StreamPlan, Tap
+from weft.share.nodes import Edges, Feed, Guard, Standing, StreamPlan, Tap
 from weft.share.parts import conjunction, disjunction, parts
 from weft.share.predicates import About, Apart, Asking, Condition, Hidden, Turn, Turns, about, decide
 from weft.share.signatures import is_signature
 from weft.share.slicing import Pair, cut, pairs_of
+from weft.share.strands import strand_of, without_strand
 from weft.share.treatments import Picks, judged, with_signatures
 from weft.times import Duration
 
@@ -51,6 +52,7 @@ class Loom:
         self._columns = {stream.statement.time_column}
         self._wanted = _Wanted()
         self._cuts = _Cuts()
+        self._strands: dict[int, _Cuts] = {}  # of each by itself
 
     def add(self, queries: Iterable[Taken], fixed: Hidden, basis: Basis, turns: Turns = NO_TURNS) -> None:
         """Take in queries; `fixed` tells by which keys some of them pick groups, `turns` since when.
@@ -89,7 +91,7 @@ class Loom:
 
     def _picks(self, new: Mapping[str, Taken], facts: Facts) -> Picks:
         """By which keys new queries are to pick."""
-        known = dict.fromkeys(key for keys in self.hidden.values() for key in keys)
+        known = dict.fromkeys(key for keys in self.hidden.values() for key in without_strand(keys))
         asking = {name: Asking(taken.conditions, taken.parts.window) for name, taken in new.items()}
         cut = [key for key in known if is_interval(key)]
         picks = decide(asking, self._counts, cut, self.types, judged(new, known, facts))
@@ -122,12 +124,13 @@ class Loom:
 
     def _tap(self, taken: Taken, keys: tuple[str, ...]) -> Tap:
         """The tap of a query that picks by these keys."""
-        taps = []
-        for member in members(taken, keys, self.types):
-            taps.append(self._drafts.add(member))
+        taps, strand = [], strand_of(keys)
+        for member in members(taken, without_strand(keys), self.types):
+            taps.append(self._drafts.add(member, strand))
             self._columns.update(member.columns())
             self._wanted.add(member.apart)
             self._cuts.add(member.window)
+            self._strands.setdefault(strand, _Cuts()).add(member.window)
         return replace(taps[0], others=tuple(taps[1:])) if len(taps) > 1 else taps[0]
 
     def drop(self, name: str) -> None:
@@ -147,7 +150,7 @@ class Loom:
         return StreamPlan(
             stream=self.stream,
             edges=self._cuts.edges(),
-            feeds=self._drafts.feeds(lambda: self._known(self._basis)),
+            feeds=self._feeds(),
             taps=tuple(self._taps.values()),
             standing=tuple(self._standing.values()),
             guards=tuple(self._guards.values()),
@@ -155,6 +158,13 @@ class Loom:
             columns=tuple(column.name for column in self.stream.columns if column.name in self._columns),
             longest=self._cuts.longest,
         )
+
+    def _feeds(self) -> tuple[Feed, ...]:
+        """All feeds; if there are several strands, with where each of them is cut."""
+        feeds = self._drafts.feeds(lambda: self._known(self._basis))
+        if not any(feed.strand for feed in feeds):
+            return feeds
+        return tuple(replace(feed, edges=self._strands[feed.strand].edges()) for feed in feeds)
 
 
 class _Wanted:

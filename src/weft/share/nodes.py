@@ -99,6 +99,8 @@ class Feed:
     parent: int | None = None
     extra: bool = False
     inner: int = 0
+    strand: int = 0
+    edges: Edges | None = None  # where its slices are cut, if its strand is not the only one
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,8 @@
 
 What was counted decides, and nothing else: a query stays as it is treated where the keys that it would pick
 by have not been counted. A column that no feed is grouped by is known as far as queries ask for its values:
-if k of them are found in a part p of the rows, it has about k / p.
+if k of them are found in a part p of the rows, it has about k / p. Where treatments are as they should be,
+queries may still be better off in other strands.
 """
 
 from __future__ import annotations
@@ -22,12 +23,14 @@ from weft.share.model.cost import Level
 from weft.share.model.forecast import Basis, cost_of
 from weft.share.model.load import Load, Loads
 from weft.share.model.offer import Limits, Offer
+from weft.share.model.plans import TRIWEAVE, Ways
 from weft.share.model.treatment import Facts
 from weft.share.nodes import StreamPlan
 from weft.share.parts import conjuncts
 from weft.share.picking import show_key
 from weft.share.predicates import Equals, Hidden, Turn
 from weft.share.signatures import is_signature, read_signature
+from weft.share.strands import in_strand, strand_of, without_strand
 from weft.times import BEGINNING, SECOND
 
 Keys = tuple[str, ...]
@@ -49,10 +52,11 @@ def best_offer(
     decided = Loom.decided(stream, taken, basis)
     wanted = {name: _certain(keys, load) for name, keys in decided.items()}
     changes = {
-        name: keys
+        name: in_strand(keys, strand_of(hidden.get(name, ())))
         for name, keys in wanted.items()
         if _kind(keys) != _kind(hidden.get(name, ())) and all(_is_counted(key, load) for key in keys)
     }
+    changes = changes or _other_strands(plan, taken, hidden, basis, limits)
     if not changes:
         return None
     program = Program((stream,), tuple(each.query for each in taken))
@@ -60,6 +64,38 @@ def best_offer(
     weighed = [_offer(program, now, hidden, some, basis) for some in _sets(changes, hidden)]
     paying = [offer for offer in weighed if offer.pays(limits)]
     return max(paying, key=lambda each: each.gain * limits.horizon - each.price(limits), default=None)
+
+
+def _other_strands(
+    plan: StreamPlan, taken: Sequence[Taken], hidden: Hidden, basis: Basis, limits: Limits
+) -> dict[str, Keys]:
+    """Queries that would be of other strands if they were shared in the cheapest way.
+
+    All that strands can save is folding and answering: where that is little, nothing is looked for.
+    """
+    load = basis.loads.of(plan.stream.name)
+    load = replace(load, counted=_counted(load, plan))
+    cost = cost_of(plan, replace(basis, loads=Loads({plan.stream.name: load})))
+    strands = {each.query.name: strand_of(hidden.get(each.query.name, ())) for each in taken}
+    within = cost.levels[Level.FOLD] + cost.levels[Level.FINAL]
+    if within < limits.gain * (cost.total - cost.levels[Level.FIXED]) and not any(strands.values()):
+        return {}
+    way = Ways(plan, basis.constants).chosen(load)
+    groups = [[tap.query.name for tap in group.taps] for group in way.plans] if way.name == TRIWEAVE else []
+    groups.sort(key=len, reverse=True)  # the largest stays where it is
+    numbers = {name: at for at, group in enumerate(groups) for name in group}
+    wanted = {each.query.name: numbers.get(each.query.name, 0) for each in taken if each.may_pick}
+    if _alike(wanted) == _alike({name: strands[name] for name in wanted}):
+        return {}
+    return {name: in_strand(hidden.get(name, ()), at) for name, at in wanted.items() if at != strands[name]}
+
+
+def _alike(strands: Mapping[str, int]) -> set[frozenset[str]]:
+    """Which queries are together, however strands are numbered."""
+    found: dict[int, set[str]] = defaultdict(set)
+    for name, at in strands.items():
+        found[at].add(name)
+    return {frozenset(names) for names in found.values()}
 
 
 def _sets(changes: Mapping[str, Keys], hidden: Hidden) -> list[dict[str, Keys]]:
@@ -154,7 +190,7 @@ def _values(key: str, load: Load, facts: Facts) -> float:
 
 def _kind(keys: Keys) -> Keys:
     """What a treatment is, whichever cuts or bits it has: others of them are no reason for a switch."""
-    return tuple(show_key(read_signature(key).key).partition(" (")[0] for key in keys)
+    return tuple(show_key(read_signature(key).key).partition(" (")[0] for key in without_strand(keys))
 
 
 def _show(changes: Hidden, hidden: Hidden) -> str:
@@ -165,4 +201,5 @@ def _show(changes: Hidden, hidden: Hidden) -> str:
 
 def _shown(keys: Keys) -> str:
     names = [key if key.startswith(("interval", "signature")) else f"key {key}" for key in _kind(keys)]
-    return " and ".join(names) or "rows asked"
+    strand = f" in strand {strand_of(keys)}" if strand_of(keys) else ""
+    return (" and ".join(names) or "rows asked") + strand

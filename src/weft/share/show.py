@@ -9,7 +9,7 @@ from sqlglot import exp
 
 from weft.lang.dialect import Weft
 from weft.lang.statements import Expr, WindowSpec
-from weft.share.nodes import Feed, Final, Partial, SharedPlan, Standing, StreamPlan, Tap
+from weft.share.nodes import Edges, Feed, Final, Partial, SharedPlan, Standing, StreamPlan, Tap
 from weft.share.parts import parts
 from weft.share.picking import is_guard, show_key, show_pick
 from weft.share.same import same_as
@@ -59,7 +59,9 @@ def _show_stream(plan: StreamPlan) -> str:
     lines = [f"stream {name}: {queries} {_plural('query', queries)}, each row read once"]
     if plan.taps:
         sketches = sketches_of(plan)
-        lines += ["", f"  slices   {_show_edges(plan)}", f"           {plan.edges.reason}"]
+        lines += ["", f"  slices   {_show_edges(plan.edges)}", f"           {plan.edges.reason}"]
+        strands = {feed.strand: feed.edges for feed in plan.feeds if feed.edges is not None}
+        lines += [f"           strand {at} keeps those {_show_edges(own)}" for at, own in strands.items()]
         lines += ["", "  feeds    partial aggregates by slice and group keys, computed once for all"]
         lines += table([_feed_row(plan, at, sketches) for at in range(len(plan.feeds))], indent=4)
         lines += ["", "  partials and how many queries read each"]
@@ -75,8 +77,7 @@ def _show_stream(plan: StreamPlan) -> str:
     return "\n".join(lines)
 
 
-def _show_edges(plan: StreamPlan) -> str:
-    edges = plan.edges
+def _show_edges(edges: Edges) -> str:
     if edges.combined and edges.grain is not None:
         kept = f"to those at which windows start or end, at most {edges.rate:.4g} a second"
         return f"every {show_duration(edges.grain)}, combined {kept}"
@@ -199,10 +200,11 @@ def _show_partial(partial: Partial, sketches: Names) -> str:
 
 def _show_tap(plan: StreamPlan, tap: Tap) -> str:
     mine, sketches = partials_of(plan, tap), sketches_of(plan)
-    slices = max(1, round(tap.window.range / 1_000_000 * plan.edges.rate))
+    edges = plan.feeds[tap.feed].edges or plan.edges
+    slices = max(1, round(tap.window.range / 1_000_000 * edges.rate))
     lines = [
         f"{tap.query.name}: {show_window(tap.window)} of {plan.stream.name}",
-        f"  slices   {_show_edges(plan)}; a window is about {slices} of them, a row stands in "
+        f"  slices   {_show_edges(edges)}; a window is about {slices} of them, a row stands in "
         f"{overlap(tap.window)} {_plural('window', overlap(tap.window))} and is counted once",
         *_show_feeds(plan, tap, sketches),
         "  shares",
@@ -259,7 +261,8 @@ def _show_feed(plan: StreamPlan, at: int, sketches: Names) -> str:
 
 
 def _show_origin(feed: Feed) -> str:
-    return "from rows" if feed.parent is None else f"combined from f{feed.parent}"
+    origin = "from rows" if feed.parent is None else f"combined from f{feed.parent}"
+    return origin if feed.edges is None else f"{origin}, cut for strand {feed.strand}"
 
 
 def _with(others: list[str]) -> str:

@@ -154,16 +154,16 @@ def test_batches_without_cells(
 
 def test_every_group_lives_in_one_bucket() -> None:
     keys = [pa.array([f"k{at}" for at in range(1000)]), pa.array(np.arange(1000) % 7)]
-    found = [Share(bucket, 5).holds((False, ("a", "b"), 0), keys, 1000) for bucket in range(5)]
+    found = [Share(bucket, 5).holds((False, ("a", "b"), 0, 0), keys, 1000) for bucket in range(5)]
     assert np.sum(found, axis=0).tolist() == [1] * 1000
     assert min(int(mine.sum()) for mine in found) > 100
 
 
 def test_what_is_counted_distinct_lives_with_its_group() -> None:
     groups, values = pa.array([f"k{at % 10}" for at in range(100)]), pa.array(range(100))
-    own = places((False, ("k",), 0), [groups], 100, 4)
-    assert places((True, ("k", "x"), 0), [groups, values], 100, 4).tolist() == own.tolist()
-    assert places((False, ("k", "x"), 1), [groups, values], 100, 4).tolist() == own.tolist()
+    own = places((False, ("k",), 0, 0), [groups], 100, 4)
+    assert places((True, ("k", "x"), 0, 0), [groups, values], 100, 4).tolist() == own.tolist()
+    assert places((False, ("k", "x"), 1, 0), [groups, values], 100, 4).tolist() == own.tolist()
 
 
 def test_a_stream_that_nobody_read_for_a_while_starts_without_cells(

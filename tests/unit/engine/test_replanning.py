@@ -13,9 +13,11 @@ import pytest
 from tests.unit.engine.bench import STREAM, Bench, Row, bound, row
 from weft.engine import census, knowledge, replanning
 from weft.engine.account import Account
+from weft.engine.calibration import keep
 from weft.engine.epochs import turns
 from weft.engine.replanning import Replanning
 from weft.share.explain import explain_program
+from weft.share.model.constants import SHIPPED, Kind
 from weft.share.model.measured import Measured
 from weft.share.model.offer import Limits, Offer
 from weft.share.reconsider import best_offer
@@ -42,12 +44,12 @@ def looks_often(monkeypatch: pytest.MonkeyPatch) -> None:
 class Load:
     """A program fed with rows of so many customers."""
 
-    def __init__(self, path: Path, limits: Limits = LIMITS) -> None:
-        self.path, self.limits, self.now, self.batch = path, limits, 0.0, 0
+    def __init__(self, path: Path, limits: Limits = LIMITS, text: str = RULES) -> None:
+        self.path, self.limits, self.now, self.batch, self.text = path, limits, 0.0, 0, text
         self.open()
 
     def open(self) -> None:
-        self.bench = Bench(self.path, RULES)
+        self.bench = Bench(self.path, self.text)
         self.account = Account(self.bench.runtime, clock=lambda: self.now, cpu=lambda: 0.0)
         self.replanning = Replanning(self.limits, clock=lambda: self.now)
 
@@ -198,3 +200,33 @@ def test_a_restart_in_the_middle_goes_on(tmp_path: Path) -> None:
     counts = load.counts("r7")
     assert counts == {2: 2} | dict.fromkeys((4, 6, 8, 10, 12), 4) | {14: 2}
     load.bench.close()
+
+
+LONG = """
+CREATE QUERY q{0} AS SELECT sym, MAX(qty) AS n FROM trades [RANGE {0} SECONDS SLIDE 4 SECONDS] GROUP BY sym;
+"""
+SHORT = "CREATE QUERY short AS SELECT sym, COUNT(*) AS n FROM trades [RANGE 500 MILLISECONDS] GROUP BY sym;"
+
+
+def test_queries_get_slices_of_their_own_where_reading_slices_is_dear(tmp_path: Path) -> None:
+    text = "".join([*(LONG.format(seconds) for seconds in (8, 12, 16, 20)), SHORT])
+    load = Load(tmp_path / "woven", text=text)
+    still = Load(tmp_path / "still", Limits(gain=2.0), text)
+    for each in (load, still):
+        keep(each.bench.runtime.home.path, replace(SHIPPED, block=1e-2, place=dict.fromkeys(Kind, 0.0)))
+        each.run(8, customers=5)
+    assert load.picks_by == {(), ("strand(1)",)}
+    assert still.picks_by == {()}
+    assert load.reasons[0].startswith("switched: 1 query from rows asked to rows asked in strand 1: ")
+    load.bench.close()
+    load.open()  # it goes on as it was
+    for each in (load, still):
+        each.run(12, customers=5)
+    (plan,) = load.bench.runtime.plan.streams
+    assert {feed.strand for feed in plan.feeds} == {0, 1}
+    assert len(plan.roots) == 1
+    for name in ("q8", "q20", "short"):
+        assert load.counts(name) == still.counts(name)
+        assert load.bench.answers(name) == still.bench.answers(name)
+    load.bench.close()
+    still.bench.close()

@@ -48,6 +48,7 @@ def _stream(found: StreamForecast) -> dict[str, Any]:
         "stream": found.stream,
         "load": _load(found.load),
         **describe_cost(found.cost),
+        "runs": found.runs,
         "ways": [{"way": way.name, "total": way.cost, "groups": way.groups} for way in found.ways],
         "turns": [{"what": turn.what, "at": turn.at, "way": turn.way.name} for turn in found.turns],
     }

@@ -8,7 +8,7 @@ from weft.share.model.change import Turn, turns
 from weft.share.model.constants import SHIPPED, Constants
 from weft.share.model.cost import Cost, added
 from weft.share.model.load import Load, Loads
-from weft.share.model.plans import Way, Ways, some_taps
+from weft.share.model.plans import SHARED, TRIWEAVE, Way, Ways, some_taps
 from weft.share.model.price import Priced
 from weft.share.nodes import SharedPlan, StreamPlan
 
@@ -30,6 +30,7 @@ class StreamForecast:
     cost: Cost
     ways: tuple[Way, ...]
     turns: tuple[Turn, ...]
+    runs: str  # the way that the plan is
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,5 +64,9 @@ def cost_alone(plan: StreamPlan, query: str, basis: Basis) -> float:
 
 def _stream(plan: StreamPlan, basis: Basis) -> StreamForecast:
     load, ways = basis.loads.of(plan.stream.name), Ways(plan, basis.constants)
-    cost = cost_of(plan, basis)
-    return StreamForecast(plan.stream.name, load, cost, tuple(ways.all(load)), tuple(turns(ways, load)))
+    cost, strands = cost_of(plan, basis), {feed.strand for feed in plan.feeds}
+    found, runs = ways.all(load), SHARED
+    if len(strands) > 1:
+        runs = TRIWEAVE
+        found = [Way(runs, cost.total, len(strands)) if way.name == runs else way for way in found]
+    return StreamForecast(plan.stream.name, load, cost, tuple(found), tuple(turns(ways, load)), runs)

@@ -1,9 +1,10 @@
 """The same queries shared in other ways, for comparison.
 
     No Share      each query a job of its own, with its own scan
-    Shared        one job, one set of slices for all: what weft runs
+    Shared        one job, one set of slices for all: what weft begins with
     Weave Share   groups of queries with slices of their own, each a job that reads all rows
-    TriWeave      one job, rows are read once into the finest slices; each group folds these into its own
+    TriWeave      one job, rows are read once into the finest slices; each group folds these into its own:
+                  what weft changes to where that pays, a group being a strand (`weft.share.strands`)
 
 Guirguis, "Scalable Processing of Multiple Aggregate Continuous Queries". Departures: work is weighed with
 what it takes on a machine, and windows come out of slices by the final method of each aggregate, where the
@@ -20,7 +21,7 @@ from weft.share.model.constants import Constants
 from weft.share.model.cost import Charge
 from weft.share.model.load import Load
 from weft.share.model.price import Priced
-from weft.share.nodes import StreamPlan, Tap
+from weft.share.nodes import Partial, StreamPlan, Tap
 from weft.share.slicing import MOST_PAIRS, cut, overlap
 from weft.share.weave.classes import EdgeClass, edge_classes
 from weft.share.weave.history import history_of
@@ -46,9 +47,14 @@ class Way:
 
 
 class Ways:
-    """All ways to share the queries of one stream; what does not depend on the load is worked out once."""
+    """All ways to share the queries of one stream; what does not depend on the load is worked out once.
+
+    Whichever way the plan has them shared now.
+    """
 
     def __init__(self, plan: StreamPlan, constants: Constants) -> None:
+        plan = one_strand(plan)
+
         def priced(some: StreamPlan) -> Priced:
             return Priced.of(some, constants, Load())
 
@@ -156,8 +162,41 @@ def some_taps(plan: StreamPlan, taps: Sequence[Tap], rate: float | None = None) 
         )
         for at, used in kept.items()
     )
-    moved = tuple(_moved(replace(tap, earlier=None), places, kept) for tap in taps)
+    partials = {at: {each: place for place, each in enumerate(used)} for at, used in kept.items()}
+    moved = tuple(_moved(replace(tap, earlier=None), places, partials) for tap in taps)
     return replace(plan, edges=edges, feeds=feeds, taps=moved, standing=(), guards=())
+
+
+def one_strand(plan: StreamPlan) -> StreamPlan:
+    """The same queries with one set of slices: feeds by the same keys are one."""
+    if not any(feed.strand for feed in plan.feeds):
+        return plan
+    names = [(feed.keys, feed.extra, feed.inner) for feed in plan.feeds]
+    known = {name: at for at, name in enumerate(dict.fromkeys(names))}
+    places = {at: known[name] for at, name in enumerate(names)}
+    partials: dict[int, dict[Partial, int]] = {at: {} for at in known.values()}
+    for at, feed in enumerate(plan.feeds):
+        mine = partials[places[at]]
+        for each in feed.partials:
+            mine.setdefault(each, len(mine))
+    moves = {
+        at: {place: partials[places[at]][each] for place, each in enumerate(feed.partials)}
+        for at, feed in enumerate(plan.feeds)
+    }
+    feeds = [plan.feeds[names.index(name)] for name in known]
+    made = tuple(
+        replace(feed, partials=tuple(partials[at]), parent=_parent(plan, places, at), strand=0, edges=None)
+        for at, feed in enumerate(feeds)
+    )
+    return replace(plan, feeds=made, taps=tuple(_moved(tap, places, moves) for tap in plan.taps))
+
+
+def _parent(plan: StreamPlan, places: Mapping[int, int], merged: int) -> int | None:
+    """What a feed that strands have is combined from: nothing, where one of them is made from rows."""
+    found = [feed.parent for at, feed in enumerate(plan.feeds) if places[at] == merged]
+    others = [places[parent] for parent in found if parent is not None]
+    finer = [each for each in others if each != merged]
+    return finer[0] if finer and None not in found else None
 
 
 def _used(plan: StreamPlan, taps: Sequence[Tap]) -> dict[int, set[int]]:
@@ -175,20 +214,20 @@ def _used(plan: StreamPlan, taps: Sequence[Tap]) -> dict[int, set[int]]:
     return used
 
 
-def _moved(tap: Tap, places: Mapping[int, int], kept: Mapping[int, Sequence[int]]) -> Tap:
-    """A tap into feeds that have other places, and of which some partials are gone."""
+def _moved(tap: Tap, places: Mapping[int, int], partials: Mapping[int, Mapping[int, int]]) -> Tap:
+    """A tap into feeds that have other places, and so do their partials."""
     finals = tuple(
         replace(
             final,
             feed=places[final.feed],
-            partials=tuple(kept[final.feed].index(at) for at in final.partials),
+            partials=tuple(partials[final.feed][at] for at in final.partials),
         )
         for final in tap.finals
     )
     return replace(
         tap,
         feed=places[tap.feed],
-        present=kept[tap.feed].index(tap.present),
+        present=partials[tap.feed][tap.present],
         finals=finals,
-        others=tuple(_moved(other, places, kept) for other in tap.others),
+        others=tuple(_moved(other, places, partials) for other in tap.others),
     )

@@ -137,7 +137,7 @@ class Priced:
 
     def _blocks(self, kind: Kind, tap: Tap) -> float:
         """How often the slices of a window double."""
-        slices = tap.window.range / SECOND * self.plan.edges.rate
+        slices = tap.window.range / SECOND * self._rate(self.plan.feeds[tap.feed])
         return 0.0 if kind in RUNNING_SUMS else log2(max(1.0, slices))
 
     def _written(self, query: str) -> float:
@@ -172,18 +172,24 @@ class Priced:
         Where they are not, only those present are, and each takes as long as some of the others.
         """
         groups = self.load.groups_of(feed)
-        if not self._is_dense(groups):
+        if not self._is_dense(feed):
             groups = self.constants.sparse * occupied(groups, self.load.rows * tap.window.range / SECOND)
         return groups * SECOND / tap.window.slide
 
-    def _is_dense(self, groups: float) -> bool:
+    def _rate(self, feed: Feed) -> float:
+        """The edges a second of its slices."""
+        return (feed.edges or self.plan.edges).rate
+
+    def _is_dense(self, feed: Feed) -> bool:
         """Are cells a matrix, because groups are in many slices?"""
-        return occupied(groups, self.load.rows / self.plan.edges.rate) * _DENSE >= groups
+        groups = self.load.groups_of(feed)
+        return occupied(groups, self.load.rows / self._rate(feed)) * _DENSE >= groups
 
     def _kept(self, feed: Feed) -> float:
         """Places a second that the state keeps of a matrix; of a list there are none but its cells."""
-        groups = self.load.groups_of(feed)
-        return groups * occupied(self.plan.edges.rate, self.load.rows) if self._is_dense(groups) else 0.0
+        if not self._is_dense(feed):
+            return 0.0
+        return self.load.groups_of(feed) * occupied(self._rate(feed), self.load.rows)
 
     def cells(self, at: int) -> float:
         """Cells a second that a feed takes in, batch by batch: a batch begins and ends within a slice."""

@@ -57,7 +57,7 @@ def _stream(found: StreamForecast, constants: Constants) -> list[str]:
     rows = [(level.value, cpu(s), share(s, total)) for level, s in found.cost.levels.items()]
     lines += table([*rows, ("total", cpu(total), _cores(total))], indent=4)
     lines += ["  by other ways to share"]
-    lines += table([_way(way, total) for way in found.ways], indent=4)
+    lines += table([_way(way, found) for way in found.ways], indent=4)
     lines += [f"    {line}" for line in _turns(found.turns, found.load)]
     if len(found.cost.queries) > 1:
         lines += ["  dearest queries, what is shared split among those who share it"]
@@ -71,10 +71,10 @@ def _cores(total: float) -> str:
     return "keeps one core busy" if plain(total) == "1" else f"keeps {plain(total)} cores busy"
 
 
-def _way(way: Way, ours: float) -> tuple[str, ...]:
+def _way(way: Way, found: StreamForecast) -> tuple[str, ...]:
     many = way.groups > 1 and way.name in (WEAVE, TRIWEAVE)
     groups = f", {way.groups} of them" if many else ", best with one" if way.name in (WEAVE, TRIWEAVE) else ""
-    beside = "this plan" if way.name == SHARED else against(way.cost, ours)
+    beside = "this plan" if way.name == found.runs else against(way.cost, found.cost.total)
     return way.name, cpu(way.cost), beside, _WAYS[way.name] + groups
 
 

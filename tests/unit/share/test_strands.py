@@ -1,0 +1,113 @@
+"""Queries in strands: feeds cut at the edges of their own, when that is offered, and what EXPLAIN says."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from tests.unit.engine.bench import STREAM, bound
+from weft.plan.nodes import Program
+from weft.share.build import Planner, build
+from weft.share.explain import explain_program
+from weft.share.model.constants import SHIPPED, Constants
+from weft.share.model.forecast import Basis, cost_of
+from weft.share.model.load import Load, Loads
+from weft.share.model.offer import Limits, Offer
+from weft.share.model.plans import one_strand
+from weft.share.nodes import StreamPlan
+from weft.share.reconsider import best_offer
+from weft.share.strands import in_strand, strand_of, without_strand
+
+QUERY = (
+    "CREATE QUERY q{} AS SELECT sym, {} AS v FROM trades [RANGE {} SECONDS SLIDE {} SECONDS] GROUP BY sym;"
+)
+LONG = [(3600, 60), (3660, 60), (3720, 60), (3780, 60)]
+READ_ALL_SLICES = replace(SHIPPED, block=1e-2, cell=0.0, feed=0.0, query=0.0)  # as in the literature
+
+
+def program(call: str = "MAX(qty)") -> Program:
+    """Long windows every minute, and one that cuts every second."""
+    asked = [QUERY.format(at, call, *window) for at, window in enumerate(LONG)]
+    return bound("\n".join([STREAM, *asked, QUERY.format(len(LONG), "COUNT(*)", 5, 1)]))
+
+
+def basis(constants: Constants = SHIPPED) -> Basis:
+    counted = {("sym",): 100.0}
+    load = Load(1000.0, counted=counted, rows_by="measured", groups_by="measured")
+    return Basis(Loads({"trades": load}), constants)
+
+
+def planned(made: Program, *strands: int) -> StreamPlan:
+    (plan,) = build(made, {f"q{at}": in_strand((), strand) for at, strand in enumerate(strands)}).streams
+    return plan
+
+
+def offered(constants: Constants, *strands: int, call: str = "MAX(qty)") -> Offer | None:
+    made, planner = program(call), Planner()
+    picked = {f"q{at}": in_strand((), strand) for at, strand in enumerate(strands)}
+    (plan,) = planner.plan(made, picked).streams
+    return best_offer(planner.taken("trades"), plan, picked, basis(constants), Limits())
+
+
+@pytest.mark.parametrize("keys", [(), ("sym",)])
+def test_a_strand_stands_among_the_keys(keys: tuple[str, ...]) -> None:
+    assert strand_of(keys) == 0
+    moved = in_strand(keys, 3)
+    assert (strand_of(moved), without_strand(moved)) == (3, keys)
+    assert in_strand(moved, 0) == keys
+
+
+def test_rows_are_aggregated_once_and_each_strand_is_cut_at_its_own_edges() -> None:
+    plan = planned(program(), 1, 1, 1, 1, 0)
+    assert len(plan.roots) == 1
+    rates = {feed.strand: feed.edges.rate for feed in plan.feeds if feed.edges is not None}
+    assert rates[1] < rates[0] <= plan.edges.rate
+    assert [plan.feeds[tap.feed].strand for tap in plan.taps] == [1, 1, 1, 1, 0]
+
+
+def test_without_strands_feeds_have_no_edges_of_their_own() -> None:
+    plan = planned(program(), 0, 0, 0, 0, 0)
+    assert [feed.edges for feed in plan.feeds] == [None]
+    assert one_strand(plan) is plan
+
+
+def test_taken_together_again_it_is_the_plan_without_strands() -> None:
+    apart, plain = planned(program(), 1, 1, 2, 0, 0), planned(program())
+    both = [cost_of(each, basis()) for each in (one_strand(apart), plain)]
+    assert both[0].levels == pytest.approx(both[1].levels)
+    assert both[0].levels != pytest.approx(cost_of(apart, basis()).levels)
+
+
+def test_strands_are_offered_where_reading_slices_is_dear() -> None:
+    offer = offered(READ_ALL_SLICES)
+    assert offer is not None
+    assert offer.then < offer.now
+    assert all(strand_of(keys) for keys in offer.picks_by.values())
+    assert set(offer.picks_by) == {f"q{len(LONG)}"}  # the largest group stays where it is
+    assert offer.what == "rows asked to rows asked in strand 1"
+
+
+@pytest.mark.parametrize("call", ["SUM(qty)", "MAX(qty)"])
+def test_they_are_not_by_what_work_takes_here(call: str) -> None:
+    """With running sums, and with blocks, one set of slices costs least."""
+    assert offered(SHIPPED, call=call) is None
+
+
+def test_those_that_are_as_they_should_be_stay() -> None:
+    offer = offered(READ_ALL_SLICES)
+    assert offer is not None
+    strands = [strand_of(offer.picks_by.get(f"q{at}", ())) for at in range(len(LONG) + 1)]
+    assert offered(READ_ALL_SLICES, *strands) is None
+    assert offered(READ_ALL_SLICES, *(7 * strand for strand in strands)) is None  # by any other number
+
+
+def test_explain_says_which_strand_and_which_way_runs() -> None:
+    picked = {"q0": in_strand((), 1), "q1": in_strand((), 1)}
+    text = explain_program(program(), hidden=picked)
+    assert "strand 1 keeps those every 1 min" in text
+    assert "cut for strand 1" in text
+    (line,) = [line for line in text.splitlines() if line.strip().startswith("TriWeave")]
+    assert "this plan" in line
+    assert "2 of them" in line
+    assert "cut for strand 1" in explain_program(program(), "q0", hidden=picked)
