@@ -125,8 +125,12 @@ class StreamState:
         return sum(feed.nbytes for feed in self.feeds.values())
 
     def count_groups(self) -> dict[tuple[str, ...], int]:
-        """The groups of each feed, by its keys."""
-        return {key[1]: len(feed.groups) for key, feed in self.feeds.items()}
+        """The groups of the feeds that are read, by their keys; of several strands the most."""
+        counted: dict[tuple[str, ...], int] = {}
+        for key, feed in self.feeds.items():
+            if self.wanted[key]:
+                counted[key[1]] = max(len(feed.groups), counted.get(key[1], 0))
+        return counted
 
     def fold(
         self,
