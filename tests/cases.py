@@ -24,4 +24,5 @@ def in_parts(count: int) -> pytest.MarkDecorator:
 
 
 def _slow(cases: Sequence[Any]) -> list[Any]:
-    return [pytest.param(case, marks=pytest.mark.slow) for case in cases]
+    parts = [case if isinstance(case, tuple) else (case,) for case in cases]
+    return [pytest.param(*each, marks=pytest.mark.slow) for each in parts]

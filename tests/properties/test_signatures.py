@@ -42,7 +42,7 @@ def check(made: Scenario, spark, home: Path) -> None:
     assert_right(made, wrong)
 
 
-@pytest.mark.parametrize("seed", first(2, range(8000, 8004)))
+@pytest.mark.parametrize("seed", first(1, range(8000, 8004)))
 def test_conjunctions_agree_with_the_reference(seed: int, spark, tmp_path: Path) -> None:
     check(scenario(Random(seed), 20, 80, f"found by seed {seed}, signatures", pool=7), spark, tmp_path)
 

@@ -35,7 +35,7 @@ def test_weft_agrees_with_the_reference(seed: int, spark, tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize(
-    ("ranging", "seed"), [(0.0, 4000), (0.0, 4001), (0.0, 4002), (0.7, 5000), (0.7, 5001)]
+    ("ranging", "seed"), first(2, [(0.0, 4000), (0.7, 5000), (0.0, 4001), (0.0, 4002), (0.7, 5001)])
 )
 def test_conditions_that_become_keys_change_no_answer(
     ranging: float, seed: int, spark, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -49,7 +49,7 @@ def test_conditions_that_become_keys_change_no_answer(
     assert_right(made, wrong)
 
 
-@pytest.mark.parametrize("seed", first(2, SEEDS[:3]))
+@pytest.mark.parametrize("seed", first(1, SEEDS[:3]))
 def test_grouping_sets_agree_with_the_reference(seed: int, spark, tmp_path: Path) -> None:
     made = scenario(Random(7000 + seed), 12, 80, f"found by seed {7000 + seed}, with sets", sets=0.8)
     assert any(tap.others for stream in build(bound(made.text)).streams for tap in stream.taps)
@@ -58,7 +58,7 @@ def test_grouping_sets_agree_with_the_reference(seed: int, spark, tmp_path: Path
     assert_right(made, wrong)
 
 
-@pytest.mark.parametrize("seed", first(2, SEEDS[:3]))
+@pytest.mark.parametrize("seed", first(1, SEEDS[:3]))
 def test_grouping_sets_of_groups_that_are_picked(
     seed: int, spark, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -71,7 +71,7 @@ def test_grouping_sets_of_groups_that_are_picked(
     assert_right(made, wrong)
 
 
-@pytest.mark.parametrize("seed", first(2, SEEDS[:3]))
+@pytest.mark.parametrize("seed", first(1, SEEDS[:3]))
 def test_slices_that_are_combined_change_no_answer(
     seed: int, spark, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -84,7 +84,7 @@ def test_slices_that_are_combined_change_no_answer(
     assert_right(made, wrong)
 
 
-@pytest.mark.parametrize("seed", first(2, SEEDS[:3]))
+@pytest.mark.parametrize("seed", first(1, SEEDS[:3]))
 def test_queries_that_ask_the_same_are_answered_as_each_asks(
     seed: int, spark, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -97,7 +97,7 @@ def test_queries_that_ask_the_same_are_answered_as_each_asks(
     assert_right(made, wrong)
 
 
-@pytest.mark.parametrize("seed", first(2, SEEDS[:3]))
+@pytest.mark.parametrize("seed", first(1, SEEDS[:3]))
 def test_however_the_rows_are_cut_into_batches(seed: int, spark, tmp_path: Path) -> None:
     made = scenario(Random(1000 + seed), 10, 60)
     whole = Scenario(made.name, made.declaration, made.queries, (pa.concat_tables(made.feeds),))
@@ -105,7 +105,7 @@ def test_however_the_rows_are_cut_into_batches(seed: int, spark, tmp_path: Path)
         assert_same(made, run(made, one), run(whole, other))
 
 
-@pytest.mark.parametrize("seed", first(2, SEEDS[:3]))
+@pytest.mark.parametrize("seed", first(1, SEEDS[:3]))
 def test_shared_is_alone(seed: int, spark, tmp_path: Path) -> None:
     made = scenario(Random(2000 + seed), 8, 60)
     with weft(spark, tmp_path / "shared") as adapter:
@@ -115,7 +115,7 @@ def test_shared_is_alone(seed: int, spark, tmp_path: Path) -> None:
             assert_same(made.only(name), run(made.only(name), adapter), shared)
 
 
-@pytest.mark.parametrize("seed", first(2, SEEDS[:3]))
+@pytest.mark.parametrize("seed", first(1, SEEDS[:3]))
 def test_restarted_is_never_stopped(seed: int, spark, tmp_path: Path) -> None:
     made = scenario(Random(3000 + seed), 8, 60)
     with weft(spark, tmp_path / "never") as adapter:

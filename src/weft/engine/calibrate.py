@@ -21,7 +21,7 @@ from weft.share.build import build
 from weft.share.model.constants import RUNNING_SUMS, SHIPPED, Constants, Kind
 from weft.share.nodes import StreamPlan
 
-GROUPS, SLICES = 1000, 32
+GROUPS, SLICES = 1000, 24
 MANY = 4  # partials of a kind
 
 _STREAM = """
@@ -90,7 +90,7 @@ def behind_level1(stored: bool = True) -> Constants:
         return try_out(Trial(planned(items, *lengths), GROUPS, SLICES, stored=stored))
 
     def fixed(items: str, *lengths: int) -> Took:
-        return try_out(Trial(planned(items, *lengths), 1, 1, batches=20, stored=stored))
+        return try_out(Trial(planned(items, *lengths), 1, 1, batches=12, stored=stored))
 
     many = tried("COUNT(*) AS a", _SHORT)
     kinds = {kind: tried(_several(call), _SHORT) for kind, call in _OF_KIND.items()}
