@@ -16,6 +16,7 @@ from weft.share.model.load import Load, Loads
 from weft.share.model.offer import Limits, Offer
 from weft.share.model.plans import one_strand
 from weft.share.nodes import StreamPlan
+from weft.share.predicates import Turn
 from weft.share.reconsider import best_offer
 from weft.share.strands import in_strand, strand_of, without_strand
 
@@ -111,3 +112,11 @@ def test_explain_says_which_strand_and_which_way_runs() -> None:
     assert "this plan" in line
     assert "2 of them" in line
     assert "cut for strand 1" in explain_program(program(), "q0", hidden=picked)
+
+
+def test_explain_while_a_query_is_being_switched() -> None:
+    picked = {"q0": in_strand((), 1)}
+    text = explain_program(program(), hidden=picked, turns={"q0": Turn(0, ())})
+    assert "cut for strand 1" in text
+    alone = explain_program(program(), "q0", hidden=picked, turns={"q0": Turn(0, ())})
+    assert "those before are still to be answered, from f" in alone

@@ -230,4 +230,5 @@ def _moved(tap: Tap, places: Mapping[int, int], partials: Mapping[int, Mapping[i
         present=partials[tap.feed][tap.present],
         finals=finals,
         others=tuple(_moved(other, places, partials) for other in tap.others),
+        earlier=None if tap.earlier is None else _moved(tap.earlier, places, partials),
     )
