@@ -49,6 +49,7 @@ def _feed(at: int, feed: Feed) -> dict[str, Any]:
         "keys": [key.sql for key in feed.keys],
         "extra_key": feed.extra,
         "combined_from": None if feed.parent is None else f"f{feed.parent}",
+        "strand": feed.strand,
         "partials": [partial.text for partial in feed.partials],
     }
 

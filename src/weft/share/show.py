@@ -61,7 +61,9 @@ def _show_stream(plan: StreamPlan) -> str:
         sketches = sketches_of(plan)
         lines += ["", f"  slices   {_show_edges(plan.edges)}", f"           {plan.edges.reason}"]
         strands = {feed.strand: feed.edges for feed in plan.feeds if feed.edges is not None}
-        lines += [f"           strand {at} keeps those {_show_edges(own)}" for at, own in strands.items()]
+        lines += [
+            f"           strand {at} keeps those {_show_edges(own)}" for at, own in sorted(strands.items())
+        ]
         lines += ["", "  feeds    partial aggregates by slice and group keys, computed once for all"]
         lines += table([_feed_row(plan, at, sketches) for at in range(len(plan.feeds))], indent=4)
         lines += ["", "  partials and how many queries read each"]

@@ -103,6 +103,16 @@ def test_those_that_are_as_they_should_be_stay() -> None:
     assert offered(READ_ALL_SLICES, *(7 * strand for strand in strands)) is None  # by any other number
 
 
+def test_what_queries_have_left_behind_that_are_gone_is_priced_too() -> None:
+    text = [QUERY.format(at, "MAX(qty)", *window) for at, window in enumerate(LONG)]
+    made, planner = bound("\n".join([STREAM, *text, QUERY.format("gone", "MIN(price)", 5, 1)])), Planner()
+    planner.plan(made)
+    (plan,) = planner.plan(replace(made, queries=made.queries[:-1])).streams
+    assert any("min" in partial.text for partial in plan.feeds[0].partials)
+    there: dict[str, tuple[str, ...]] = {query.name: () for query in made.queries[:-1]}
+    assert best_offer(planner.taken("trades"), plan, there, basis(READ_ALL_SLICES), Limits()) is None
+
+
 def test_explain_says_which_strand_and_which_way_runs() -> None:
     picked = {"q0": in_strand((), 1), "q1": in_strand((), 1)}
     text = explain_program(program(), hidden=picked)

@@ -92,13 +92,17 @@ class Priced:
 
     def _folding(self, at: int) -> Iterator[Charge]:
         feed, c = self.plan.feeds[at], self.constants
-        cells, users = self.cells(at), self.readers.feeds[at]
+        held = {part: users for part in feed.partials if (users := self.readers.held[at, part])}
+        if not held:
+            return
+        cells = self.cells(at)
         idle = max(0.0, self._kept(feed) - cells)
-        yield Charge(Level.FOLD, c.feed / self.load.batch + cells * c.cell, users)
-        for partial in feed.partials:
+        everyone = tuple(dict.fromkeys(name for users in held.values() for name in users))
+        yield Charge(Level.FOLD, c.feed / self.load.batch + cells * c.cell, everyone)
+        for partial, users in held.items():
             kind = kind_of(partial)
             seconds = c.part / self.load.batch + cells * c.fold[kind] + idle * c.place[kind]
-            yield Charge(Level.FOLD, seconds, self.readers.partials[at, partial])
+            yield Charge(Level.FOLD, seconds, users)
 
     def _selecting(self) -> Iterator[Charge]:
         alike: dict[tuple[int, int, object], list[Tap]] = {}

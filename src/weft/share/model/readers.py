@@ -5,21 +5,27 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 from weft.share.nodes import Partial, StreamPlan, Tap
 from weft.share.parts import parts
 
 Names = Sequence[str]
+K = TypeVar("K")
 
 
 @dataclass(frozen=True, slots=True)
 class Readers:
-    """Names of queries: all, by predicate, by feed, by partial of a feed; and how wide their answers are."""
+    """Names of queries: all, by predicate, by feed, by partial of a feed; and how wide their answers are.
+
+    `held` are partials that queries read of a feed itself, and not of one that is combined from it.
+    """
 
     everyone: Names
     predicates: Mapping[str, Names]
     feeds: Mapping[int, Names]
     partials: Mapping[tuple[int, Partial], Names]
+    held: Mapping[tuple[int, Partial], Names]
     columns: Mapping[str, int]
 
 
@@ -27,9 +33,11 @@ def readers(plan: StreamPlan) -> Readers:
     """Who reads what; who reads a feed reads the one it is combined from as well."""
     feeds: dict[int, dict[str, None]] = defaultdict(dict)
     partials: dict[tuple[int, Partial], dict[str, None]] = defaultdict(dict)
+    held: dict[tuple[int, Partial], dict[str, None]] = defaultdict(dict)
     predicates: dict[str, dict[str, None]] = defaultdict(dict)
     for tap in plan.taps:
         for at, partial in (each for half in tap.halves for each in _read_by(plan, half)):
+            held[at, partial][tap.query.name] = None
             for feed in _with_parent(plan, at):
                 feeds[feed][tap.query.name] = None
                 partials[feed, partial][tap.query.name] = None
@@ -41,11 +49,17 @@ def readers(plan: StreamPlan) -> Readers:
     queries = [*(tap.query for tap in plan.taps), *(one.query for one in plan.standing)]
     return Readers(
         tuple(query.name for query in queries),
-        {where: tuple(names) for where, names in predicates.items()},
-        {at: tuple(names) for at, names in feeds.items()},
-        {key: tuple(names) for key, names in partials.items()},
+        _named(predicates),
+        _named(feeds),
+        _named(partials),
+        _named(held),
         {query.name: len(parts(query).items) for query in queries},
     )
+
+
+def _named(found: Mapping[K, Mapping[str, None]]) -> defaultdict[K, Names]:
+    """Nobody reads what only queries needed that are gone."""
+    return defaultdict(tuple, {key: tuple(names) for key, names in found.items()})
 
 
 def _read_by(plan: StreamPlan, tap: Tap) -> list[tuple[int, Partial]]:
