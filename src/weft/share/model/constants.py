@@ -145,9 +145,7 @@ SHIPPED = Constants(
     batch=0.35,
     step=0.004,
     query=350e-6,
-    called={
-        kind: value * 1e-6 for kind, value in zip(Kind, (100, 100, 100, 100, 100, 100, 100), strict=True)
-    },
+    called=_microseconds(60, 190, 40, 70, 95, 85, 110),
     told=1e-3,
     feed=1e-3,
     part=60e-6,
