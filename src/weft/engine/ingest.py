@@ -160,8 +160,8 @@ def folds(
     Slices before `since` are left out: no window that is still to be answered holds them. `strands`: where
     these are cut, if there are several.
     """
-    cut = {strand: _combined(table, own) for strand, own in strands.items()}
-    cut = cut or {0: _combined(table, edges) if edges.combined else table}
+    own = strands or ({0: edges} if edges.combined else {})
+    cut = {strand: _combined(table, each) for strand, each in own.items()} or {0: table}
     roots = {d["root"] for d in described}
     by_root = {(strand, root): _of_root(cells, root) for strand, cells in cut.items() for root in roots}
     made = []
