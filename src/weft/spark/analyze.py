@@ -15,7 +15,7 @@ from weft.plan.opens import open_expressions, stand_in
 from weft.plan.origins import row_expressions
 from weft.plan.rows import type_key
 from weft.plan.tree import walk
-from weft.share.build import build
+from weft.share.reading import columns_read
 from weft.spark.complaints import SPARK_ERRORS, complaint
 from weft.spark.sources import open_stream
 from weft.spark.sql import quoted
@@ -59,7 +59,7 @@ def check_sources(spark: SparkSession, program: Program) -> list[WeftError]:
 
 def check_sources_read(spark: SparkSession, program: Program) -> list[WeftError]:
     """As `check_sources`, of those streams and columns only that the queries read."""
-    return _unreadable(spark, [(plan.stream, plan.columns) for plan in build(program).streams])
+    return _unreadable(spark, columns_read(program))
 
 
 def _unreadable(spark: SparkSession, wanted: Iterable[tuple[Stream, Sequence[str]]]) -> list[WeftError]:
