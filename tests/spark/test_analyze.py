@@ -86,6 +86,16 @@ def test_all_that_is_wrong_is_raised_together(spark: SparkSession) -> None:
     assert '"MAP"' in texts[0]
 
 
+def test_each_of_many_that_are_wrong_alike_is_raised(spark: SparkSession) -> None:
+    wrong = [f"array_contains(qty, 1) AND size = {at}" for at in range(3)]
+    queries = (
+        f"CREATE QUERY q{at} AS SELECT 1 AS x FROM trades WHERE {one};" for at, one in enumerate(wrong)
+    )
+    with pytest.raises(Errors) as caught:
+        analyze(spark, bind_program(parse_program(STREAM + "".join(queries))))
+    assert [f"size = {at}" in error.what for at, error in enumerate(caught.value.errors)] == [True] * 3
+
+
 def test_sources_are_opened_without_reading(spark: SparkSession) -> None:
     text = """
     CREATE STREAM a (value BIGINT, timestamp TIMESTAMP) TIMESTAMP BY timestamp DELAY 1 SECOND FROM rate;

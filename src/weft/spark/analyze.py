@@ -14,6 +14,7 @@ from weft.plan.nodes import Aggregate, Filter, Program, Project, Related, Scan, 
 from weft.plan.opens import open_expressions, stand_in
 from weft.plan.origins import row_expressions
 from weft.plan.rows import type_key
+from weft.plan.shapes import shape_of
 from weft.plan.tree import walk
 from weft.share.reading import columns_read
 from weft.spark.complaints import SPARK_ERRORS, complaint
@@ -116,10 +117,10 @@ def _errors(spark: SparkSession, program: Program, known: Sequence[Stream]) -> I
 
 
 def _errors_over(rows: DataFrame, sources: list[Expr]) -> Iterator[QueryError]:
-    """What Spark finds wrong: all at once where nothing is, one by one to tell which where something is."""
-    distinct = list({source.sql: source for source in sources}.values())
+    """What Spark finds wrong. One of each shape is enough where nothing is; else all tell which are."""
+    distinct = {source.sql: source for source in sources}.values()
     try:
-        rows.selectExpr(*(source.sql for source in distinct))
+        rows.selectExpr(*{shape_of(source): source.sql for source in distinct}.values())
         return
     except SPARK_ERRORS:
         pass
