@@ -10,7 +10,7 @@ tell what is wrong with one, has it read after all.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 
 from sqlglot.tokenizer_core import Token, TokenType
@@ -18,8 +18,9 @@ from sqlglot.tokenizer_core import Token, TokenType
 from weft.lang.compared import Kind, compared, constant_of, kind_of
 from weft.lang.cursor import Cursor
 from weft.lang.patterns import Filled, Pattern, pattern_of
+from weft.lang.plain import has_span, is_plain
 from weft.lang.select import select
-from weft.lang.statements import Expr, Item, LaterExpr, OrderKey, Select, Source
+from weft.lang.statements import Expr, Item, LaterExpr, OrderKey, Select, Source, WindowSpec
 from weft.lang.text import Text
 from weft.lang.tokens import outside, tokens_between
 from weft.lang.windows import window
@@ -41,9 +42,10 @@ class Alike:
 
     def __init__(self) -> None:
         self._first: dict[_What, _First] = {}
+        self._windows: dict[tuple[tuple[TokenType, str], ...], WindowSpec] = {}  # by their tokens
 
-    def select(self, text: Text, tokens: list[Token]) -> Select:
-        """The SELECT that these tokens are."""
+    def select(self, text: Text, tokens: list[Token]) -> Select | None:
+        """The plain SELECT that these tokens are; None: they are none."""
         start, stop = _window_of(tokens)
         found = {at: (kind_of(tokens[at]), constant_of(tokens[at])) for at in compared(tokens)}
         texts = tuple(
@@ -53,6 +55,8 @@ class Alike:
         )
         what = (start < stop, texts, tuple(kind for kind, _ in found.values()))
         first = self._first.get(what)
+        if (first is None and not is_plain(tokens)) or has_span(tokens[start:stop]):
+            return None
         if first is None:
             made = select(text, tokens)
             places = [text.place_of(tokens[at]) for at in found]
@@ -60,11 +64,9 @@ class Alike:
             return made
         if first.where is None and found:  # the constants could not be told apart
             return select(text, tokens)
-        cursor = Cursor(text, tokens)
-        cursor.index = start
         source = Source(
             first.select.source.stream,
-            window(cursor) if start < stop else None,
+            self._window(text, tokens, start, stop) if start < stop else None,
             first.select.source.alias,
             text.place_of(tokens[_after_from(tokens)]),
         )
@@ -75,6 +77,15 @@ class Alike:
             [one for _, one in found.values()], lambda: later.where.place, lambda: later.where.tree
         )
         return later.like(first.select, source, where)
+
+    def _window(self, text: Text, tokens: list[Token], start: int, stop: int) -> WindowSpec:
+        """The window from one token up to another."""
+        said = tuple((token.token_type, token.text) for token in tokens[start:stop])
+        if said not in self._windows:
+            cursor = Cursor(text, tokens)
+            cursor.index = start
+            self._windows[said] = window(cursor)
+        return replace(self._windows[said], place=text.place_of(tokens[start], tokens[stop - 1]))
 
 
 class _Later:

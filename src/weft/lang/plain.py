@@ -34,7 +34,7 @@ def is_plain(tokens: list[Token]) -> bool:
         or _calls(tokens, OUTPUTS)
     ):
         return False
-    if any(pair in _PAIRS for pair in pairwise(kinds)) or _has_span(tokens) or _has_comma(tokens):
+    if any(pair in _PAIRS for pair in pairwise(kinds)) or has_span(tokens) or _has_comma(tokens):
         return False
     if _reads_table(tokens):
         return False
@@ -64,7 +64,7 @@ def _calls(tokens: list[Token], names: Container[str]) -> bool:
     )
 
 
-def _has_span(tokens: list[Token]) -> bool:
+def has_span(tokens: list[Token]) -> bool:
     """Is there a window without an end, or one that only bounds what is held?"""
     inside = False
     for token in tokens:

@@ -12,7 +12,6 @@ from weft.lang.clauses import Clauses, clauses, format_and_options
 from weft.lang.cursor import Cursor
 from weft.lang.intervals import positive
 from weft.lang.picking import body
-from weft.lang.plain import is_plain
 from weft.lang.statements import CreateQuery, CreateRelation, CreateView, Select, Sink
 from weft.lang.text import Text
 from weft.lang.trees import find
@@ -40,9 +39,9 @@ _EXPLAINED = {
 
 
 def create_query(
-    cursor: Cursor, select: Callable[[Text, list[Token]], Select]
+    cursor: Cursor, select: Callable[[Text, list[Token]], Select | None]
 ) -> CreateQuery | CreateRelation:
-    """The query created from here on; CREATE QUERY has been read. `select` reads a SELECT from one stream."""
+    """The query created from here on; CREATE QUERY has been read. `select` reads a plain SELECT."""
     if cursor.at("AS", "SELECT"):
         cursor.fail("expected the name of a query", code="missing-name", help=_EXAMPLE)
     name = cursor.plain_name("the name of a query", help=_EXAMPLE)
@@ -53,9 +52,10 @@ def create_query(
             because=_EXPLAINED[name.upper()], help="choose another name",
         )  # fmt: skip
     tokens = _as_select(cursor, _EXAMPLE)
-    if not is_plain(tokens) or _says_changes(cursor):
+    plain = None if _says_changes(cursor) else select(cursor.text, tokens)
+    if plain is None:
         return _relation(name, tokens, cursor, place)
-    return CreateQuery(name, select(cursor.text, tokens), place=place, **clauses(cursor, _READERS, _KNOWN))
+    return CreateQuery(name, plain, place=place, **clauses(cursor, _READERS, _KNOWN))
 
 
 def create_view(cursor: Cursor) -> CreateView:

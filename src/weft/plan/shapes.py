@@ -35,7 +35,7 @@ def _shape(tree: exp.Expr) -> Hashable | None:
             return (type(tree), *sides)
         case exp.Paren():
             return _shape(tree.this)
-        case exp.Expression() if type(tree) in _COMPARISONS and isinstance(tree.left, exp.Column):
+        case exp.Binary() if type(tree) in _COMPARISONS and isinstance(tree.left, exp.Column):
             value = _kind(tree.right)
             return None if value is None else (type(tree), text_of(tree.left), value)
         case exp.In() if isinstance(tree.this, exp.Column) and tree.expressions:

@@ -16,7 +16,7 @@ from weft.lang.alike import Alike
 from weft.lang.parse import parse_program
 from weft.lang.patterns import Filled
 from weft.lang.select import select
-from weft.lang.statements import CreateQuery, Expr, LaterExpr
+from weft.lang.statements import CreateQuery, CreateRelation, Expr, LaterExpr
 from weft.plan.bind import bind_program
 
 SELECTS = (
@@ -85,6 +85,16 @@ def test_a_window_that_is_wrong_is_told() -> None:
     text = good.format("[RANGE 1 MINUTE]") + bad.format("[RANGE 1 MINUT]") + bad.format("[SLIDE 1 MINUTE]")
     errors = [one.error for one in parse.read_program(text) if isinstance(one, parse.Unread)]
     assert [(error.at.line if error.at else 0) for error in errors] == [2, 3]
+
+
+@pytest.mark.parametrize("window", ["[RANGE UNBOUNDED]", "[RANGE 1 MINUTE INTERNAL]"])
+def test_one_whose_window_makes_it_a_relation_is_not_like_a_plain_one(window: str) -> None:
+    text = "".join(
+        f"CREATE QUERY q{at} AS {SELECTS[3].format(each)};" for at, each in enumerate((*WINDOWS, window))
+    )
+    *plain, other = parse_program(text)
+    assert {type(one) for one in plain} == {CreateQuery}
+    assert isinstance(other, CreateRelation)
 
 
 def test_what_is_read_later_keeps_no_tokens():
