@@ -17,8 +17,8 @@ from weft.plan.nodes import Project, Query
 from weft.share.guards import Guarded, guarded
 from weft.share.nodes import Op, Partial, Standing
 from weft.share.partials import Recipe, recipe
-from weft.share.parts import Parts, conjunction, conjuncts, parts
-from weft.share.predicates import Apart, Condition, Types, conditions, take_apart
+from weft.share.parts import Parts, conjunction, parts
+from weft.share.predicates import Apart, Condition, Split, Types, split
 
 _RANKED = ("string", "binary", "varchar", "char")
 _LONGEST_CODED = 18  # digits of a decimal that fit a 64-bit code
@@ -26,20 +26,25 @@ _LONGEST_CODED = 18  # digits of a decimal that fit a 64-bit code
 
 @dataclass(frozen=True, slots=True)
 class Taken:
-    """A query taken apart, its expressions safe, and the conditions that groups could be picked by."""
+    """A query taken apart, its expressions safe, its predicate split."""
 
     query: Query
     parts: Parts
     safe: Guarded
-    conditions: tuple[Condition, ...]
+    where: Split
     may_pick: bool
+
+    @property
+    def conditions(self) -> tuple[Condition, ...]:
+        """That groups could be picked by."""
+        return self.where.conditions if self.may_pick else ()
 
     @property
     def said(self) -> dict[str, Expr]:
         """How a signature says what keeps failing rows out: of rows that pass the rest, in common words."""
-        if self.safe.where is None or self.safe.inside is None:
+        if not self.where.parts or self.safe.inside is None:
             return {}
-        return {conjuncts(self.safe.where)[-1].sql: self.safe.inside}
+        return {self.where.parts[-1][0].sql: self.safe.inside}
 
 
 def take(query: Query, types: Types) -> Taken:
@@ -47,7 +52,7 @@ def take(query: Query, types: Types) -> Taken:
     found = parts(query)
     safe = guarded(query.name, found, types)
     may_pick = found.aggregate is not None and _may_pick(query, safe)
-    return Taken(query, found, safe, tuple(conditions(safe.where, types)) if may_pick else (), may_pick)
+    return Taken(query, found, safe, split(safe.where, types), may_pick)
 
 
 def _may_pick(query: Query, safe: Guarded) -> bool:
@@ -93,7 +98,7 @@ def members(taken: Taken, keys: tuple[str, ...], types: Types) -> Iterator[Membe
     query, aggregate, safe = taken.query, taken.parts.aggregate, taken.safe
     if taken.parts.window is None or aggregate is None:
         raise Bug("plan-shape", f"`{query.name}` aggregates without a window")
-    apart = take_apart(safe.where, keys, types, taken.said)
+    apart = taken.where.apart(keys, types, taken.said)
     recipes = tuple(recipe(call, _both(apart.rest, call.filter)) for call in safe.calls)
     for each in aggregate.sets or (tuple(range(len(safe.keys))),):
         of_set = replace(safe, keys=tuple(safe.keys[at] for at in each))

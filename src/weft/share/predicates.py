@@ -26,7 +26,7 @@ from weft.lang.expressions import expr
 from weft.lang.statements import Expr, WindowSpec
 from weft.share import intervals, signatures
 from weft.share.intervals import Cuts, Range, cut_at, cuts_of, is_interval, range_of
-from weft.share.parts import conjunction
+from weft.share.parts import conjunction, conjuncts
 from weft.share.signatures import is_signature, read_signature
 from weft.times import Instant
 
@@ -87,38 +87,47 @@ class Apart:
     rest: Expr | None
 
 
-def conditions(where: Expr | None, types: Types) -> list[Condition]:
-    """The parts of a predicate that groups could be picked by; of a column only one range."""
-    return _together(_condition(part, types) for part in _conjuncts(where))
+@dataclass(frozen=True, slots=True)
+class Split:
+    """A predicate: the parts that AND joins, each with the condition that groups could be picked by."""
+
+    parts: tuple[tuple[Expr, Condition | None], ...]
+
+    @property
+    def conditions(self) -> tuple[Condition, ...]:
+        """Those that groups could be picked by; of a column only one range."""
+        return tuple(_together(one for _, one in self.parts))
+
+    def apart(self, keys: Sequence[str], types: Types, said: Mapping[str, Expr] | None = None) -> Apart:
+        """The predicate with the conditions that are met by picking groups by these keys told apart.
+
+        What no other key meets is met by the signature, as far as it has bits for it; `said` is how some of
+        it is said there.
+        """
+        plain = {key for key in keys if not is_interval(key) and not is_signature(key)}
+        cuts = {made.column.sql: made for made in (cuts_of(key, types) for key in keys if is_interval(key))}
+
+        def picked(one: Condition | None) -> Picked | None:
+            match one:
+                case Equals(column=column) if column.sql in plain:
+                    return one
+                case Range(column=column) if column.sql in cuts:
+                    return cuts[column.sql].picked(one)
+            return None
+
+        found: list[Picked | None] = [picked(one) for one in self.conditions]
+        rest = [part for part, one in self.parts if picked(one) is None]
+        for signature in (read_signature(key) for key in keys if is_signature(key)):
+            bits = {part.sql: (said or {}).get(part.sql, part) for part in rest}
+            found.append(signature.picked(bits.values()))
+            rest = [part for part in rest if bits[part.sql].sql not in signature.bits]
+        return Apart(tuple(each for each in found if each is not None), conjunction(rest))
 
 
-def take_apart(
-    where: Expr | None, keys: Sequence[str], types: Types, said: Mapping[str, Expr] | None = None
-) -> Apart:
-    """A predicate with the conditions that are met by picking groups by these keys told apart.
-
-    What no other key meets is met by the signature, as far as it has bits for it; `said` is how some of it is
-    said there.
-    """
-    plain = {key for key in keys if not is_interval(key) and not is_signature(key)}
-    cuts = {made.column.sql: made for made in (cuts_of(key, types) for key in keys if is_interval(key))}
-
-    def picked(one: Condition | None) -> Picked | None:
-        match one:
-            case Equals(column=column) if column.sql in plain:
-                return one
-            case Range(column=column) if column.sql in cuts:
-                return cuts[column.sql].picked(one)
-        return None
-
-    parts = [(part, _condition(part, types) if keys else None) for part in _conjuncts(where)]
-    found: list[Picked | None] = [picked(one) for one in _together(one for _, one in parts)]
-    rest = [expr(part) for part, one in parts if picked(one) is None]
-    for signature in (read_signature(key) for key in keys if is_signature(key)):
-        bits = {part.sql: (said or {}).get(part.sql, part) for part in rest}
-        found.append(signature.picked(bits.values()))
-        rest = [part for part in rest if bits[part.sql].sql not in signature.bits]
-    return Apart(tuple(each for each in found if each is not None), conjunction(rest))
+def split(where: Expr | None, types: Types) -> Split:
+    """A predicate over columns of these types."""
+    parts = [] if where is None else conjuncts(where)
+    return Split(tuple((part, _condition(part.tree, types)) for part in parts))
 
 
 def _together(found: Iterable[Condition | None]) -> list[Condition]:
@@ -229,12 +238,6 @@ def _keys(condition: Condition | None, cuts: Iterable[Cuts]) -> tuple[str, ...]:
             return () if holding is None else (holding.key.sql,)
         case None:
             return ()
-
-
-def _conjuncts(where: Expr | None) -> list[exp.Expr]:
-    if where is None:
-        return []
-    return list(where.tree.flatten()) if isinstance(where.tree, exp.And) else [where.tree]
 
 
 def _condition(tree: exp.Expr, types: Types) -> Condition | None:

@@ -11,7 +11,7 @@ from weft.share.model.treatment import Facts, Rest, asking, by_intervals, by_key
 from weft.share.nodes import Op, Partial
 from weft.share.partials import recipe
 from weft.share.parts import conjuncts
-from weft.share.predicates import About, Condition, Equals, Types, about, take_apart
+from weft.share.predicates import About, Condition, Equals, Types, about
 from weft.share.signatures import MOST, Signature, read_signature, signature_of
 
 Picks = dict[str, tuple[str, ...]]  # by query: the keys it picks groups by
@@ -83,7 +83,7 @@ def with_signatures(
 
 def conditions_left(taken: Taken, keys: tuple[str, ...], types: Types) -> tuple[Expr, ...]:
     """What rows would be asked if the query picked by these keys, as a signature says it."""
-    rest = take_apart(taken.safe.where, keys, types).rest
+    rest = taken.where.apart(keys, types).rest
     return () if rest is None else tuple(taken.said.get(part.sql, part) for part in conjuncts(rest))
 
 

@@ -10,7 +10,7 @@ from weft.lang.parse import parse_expression
 from weft.share.build import build
 from weft.share.explain import explain_program
 from weft.share.intervals import Range, cut_at, cuts_of, range_of
-from weft.share.predicates import MANY, READ, conditions, take_apart
+from weft.share.predicates import MANY, READ, split
 
 TYPES = {
     "k": "string", "j": "int", "n": "bigint", "b": "boolean", "x": "double", "f": "float", "day": "date",
@@ -84,7 +84,7 @@ def test_what_is_a_range(where: str, found: str | None) -> None:
     ],
 )
 def test_conditions_on_one_column_are_one_range(where: str, found: list[str]) -> None:
-    assert [shown(each) for each in conditions(parse_expression(where), TYPES)] == found  # type: ignore[arg-type]
+    assert [shown(each) for each in split(parse_expression(where), TYPES).conditions] == found  # type: ignore[arg-type]
 
 
 def ranges(*wheres: str) -> list[Range]:
@@ -128,7 +128,7 @@ def test_where_a_column_is_cut(wheres: list[str], key: str) -> None:
 )
 def test_the_intervals_of_a_range(where: str, first: int, last: int) -> None:
     key = "WEFT_INTERVAL(x >= 10, x > 10, x >= 20, x > 20)"
-    apart = take_apart(parse_expression(f"{where} AND j = 1"), [key], TYPES)
+    apart = split(parse_expression(f"{where} AND j = 1"), TYPES).apart([key], TYPES)
     assert [each.pick(0) for each in apart.picked] == [Within(0, first, last)]
     assert apart.rest == parse_expression("j = 1")
 
@@ -191,7 +191,7 @@ def test_the_column_with_the_most_conditions_is_picked_by() -> None:
 def test_a_column_whose_name_must_be_quoted() -> None:
     made = "WEFT_INTERVAL(`the price` > 1, `the price` >= 2)"
     types = {"the price": "double"}
-    apart = take_apart(parse_expression("`the price` < 2"), [made], types)
+    apart = split(parse_expression("`the price` < 2"), types).apart([made], types)
     assert [each.pick(0) for each in apart.picked] == [Within(0, 0, 1)]
 
 

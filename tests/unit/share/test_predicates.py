@@ -11,7 +11,7 @@ from weft.optimize.pipeline import optimize_program
 from weft.plan.bind import bind_program
 from weft.share.build import build
 from weft.share.explain import explain_program
-from weft.share.predicates import MANY, Equals, conditions, take_apart
+from weft.share.predicates import MANY, Equals, split
 
 
 def equals(column: str, *values: object) -> Equals:
@@ -48,15 +48,15 @@ TYPES = {"k": "string", "j": "int", "n": "bigint", "b": "boolean", "x": "double"
     ],
 )
 def test_what_groups_can_be_picked_by(where: str, found: list[Equals]) -> None:
-    assert conditions(parse_expression(where), TYPES) == found
+    assert list(split(parse_expression(where), TYPES).conditions) == found
 
 
 def test_what_is_not_picked_by_is_left() -> None:
-    apart = take_apart(parse_expression("k = 'a' AND j = 1 AND x > 2"), ["k"], TYPES)
+    apart = split(parse_expression("k = 'a' AND j = 1 AND x > 2"), TYPES).apart(["k"], TYPES)
     assert apart.picked == (equals("k", "a"),)
     assert apart.rest == parse_expression("j = 1 AND x > 2")
-    assert take_apart(parse_expression("k = 'a'"), ["k"], TYPES).rest is None
-    assert take_apart(None, ["k"], TYPES).rest is None
+    assert split(parse_expression("k = 'a'"), TYPES).apart(["k"], TYPES).rest is None
+    assert split(None, TYPES).apart(["k"], TYPES).rest is None
 
 
 def rules(

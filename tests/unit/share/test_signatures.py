@@ -19,7 +19,7 @@ from weft.share.model.forecast import Basis
 from weft.share.model.load import Load, Loads
 from weft.share.model.price import Priced
 from weft.share.nodes import StreamPlan
-from weft.share.predicates import MANY, take_apart
+from weft.share.predicates import MANY, split
 from weft.share.signatures import MOST, covering, read_signature, signature_of
 
 MANY_ROWS = Basis(Loads({"trades": Load(rows=1e6, rows_by="measured")}))
@@ -124,7 +124,7 @@ def test_who_may_not_pick(query: str) -> None:
 
 def test_what_has_no_bit_is_left() -> None:
     key = "WEFT_SIGNATURE(a > 1 OR b, c LIKE '%x')"
-    apart = take_apart(parse_expression("(a > 1 OR b) AND d = 1"), [key], {})
+    apart = split(parse_expression("(a > 1 OR b) AND d = 1"), {}).apart([key], {})
     assert [each.pick(2) for each in apart.picked] == [HasAll(2, 1)]
     assert apart.rest == parse_expression("d = 1")
 
