@@ -10,6 +10,7 @@ that are not known here are taken not to fail.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 
 from sqlglot import exp
 
@@ -34,16 +35,29 @@ _LEAVES = (
 )
 
 
+@dataclass(frozen=True, slots=True)
+class Sound:
+    """An expression made so that it does not fail."""
+
+    value: Expr  # NULL where it would
+    fails: Expr | None  # true of exactly those rows on which it would; None: there can be none
+
+
+def sound(expression: Expr, columns: Columns) -> Sound:
+    """`expression` made so that it does not fail, and when it would have."""
+    made = _guarded(expression.tree, columns)
+    value = expression if made.value is expression.tree else expr(made.value, expression.place)
+    return Sound(value, None if made.fails is None else expr(made.fails, expression.place))
+
+
 def safe(expression: Expr, columns: Columns) -> Expr:
     """`expression` with NULL where it would fail."""
-    value = _guarded(expression.tree, columns).value
-    return expression if value is expression.tree else expr(value, expression.place)
+    return sound(expression, columns).value
 
 
 def failing(expression: Expr, columns: Columns) -> Expr | None:
     """True of exactly those rows on which `expression` fails; None when there can be none."""
-    fails = _guarded(expression.tree, columns).fails
-    return None if fails is None else expr(fails, expression.place)
+    return sound(expression, columns).fails
 
 
 def _guarded(tree: Tree, columns: Columns) -> Guarded:

@@ -45,6 +45,8 @@ def in_order(operands: Sequence[Guarded], own: Tree | None) -> Tree | None:
 
     `own` is when it fails by itself on operands that are not null.
     """
+    if own is None and all(operand.fails is None for operand in operands):
+        return None
     steps: list[Step] = []
     for operand in operands:
         if operand.fails is not None:

@@ -7,15 +7,15 @@ aggregate's argument, WHERE guards everything else.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
 from weft.lang.expressions import expr
 from weft.lang.statements import Expr
-from weft.plan.failures import failing, safe
-from weft.plan.nodes import Aggregation, Named
+from weft.plan.failures import Sound, sound
+from weft.plan.nodes import Aggregation
 from weft.share.nodes import Guard
 from weft.share.parts import Parts, conjunction, disjunction
 
@@ -35,47 +35,43 @@ class Guarded:
 
 def guarded(query: str, parts: Parts, types: Types) -> Guarded:
     """The expressions of `query` made safe, its predicate without the rows on which one of them fails."""
-    keys = parts.aggregate.keys if parts.aggregate else parts.items
-    calls = parts.aggregate.aggregations if parts.aggregate else ()
-    fails, inside = _fails(parts.where, keys, calls, types)
-    where = None if parts.where is None else safe(parts.where, types)
-    if fails is not None:
-        where = conjunction([*([where] if where else []), _not(fails)])
+    named = parts.aggregate.keys if parts.aggregate else parts.items
+    keys = [sound(key.expr, types) for key in named]
+    calls = [_sound_call(call, types) for call in (parts.aggregate.aggregations if parts.aggregate else ())]
+    asked = None if parts.where is None else sound(parts.where, types)
+    evaluated = disjunction([*_there(key.fails for key in keys), *(one for _, some in calls for one in some)])
+    fails, inside = _fails(asked, evaluated)
+    where = [*([] if asked is None else [asked.value]), *([] if fails is None else [_not(fails)])]
     return Guarded(
-        where,
-        tuple(safe(key.expr, types) for key in keys),
-        tuple(_safe_call(call, types) for call in calls),
+        conjunction(where),
+        tuple(key.value for key in keys),
+        tuple(call for call, _ in calls),
         None if fails is None else Guard(query, fails, f"an expression of `{query}` fails on this row"),
         None if inside is None else _not(inside),
     )
 
 
-def _safe_call(call: Aggregation, types: Types) -> Aggregation:
-    return replace(
-        call,
-        args=tuple(safe(arg, types) for arg in call.args),
-        filter=None if call.filter is None else safe(call.filter, types),
-    )
+def _sound_call(call: Aggregation, types: Types) -> tuple[Aggregation, list[Expr]]:
+    """An aggregate that does not fail, and when it would have: its arguments only where its FILTER holds."""
+    args = [sound(arg, types) for arg in call.args]
+    made = replace(call, args=tuple(arg.value for arg in args))
+    fails = disjunction(_there(arg.fails for arg in args))
+    if call.filter is None:
+        return made, _there([fails])
+    only = sound(call.filter, types)
+    return replace(made, filter=only.value), _there([only.fails, _when(only.value, fails)])
 
 
-def _fails(
-    where: Expr | None, keys: tuple[Named, ...], calls: tuple[Aggregation, ...], types: Types
-) -> tuple[Expr | None, Expr | None]:
+def _fails(asked: Sound | None, evaluated: Expr | None) -> tuple[Expr | None, Expr | None]:
     """When a query fails on a row: on any; and on one that passes its WHERE, which queries have in common."""
-    inside = [failing(key.expr, types) for key in keys]
-    for call in calls:
-        arguments = disjunction([f for f in (failing(arg, types) for arg in call.args) if f])
-        if call.filter is not None:
-            inside.append(failing(call.filter, types))
-            arguments = _when(safe(call.filter, types), arguments)
-        inside.append(arguments)
-    evaluated = disjunction([part for part in inside if part])
-    if where is None:
+    if asked is None:
         return evaluated, evaluated
-    outer = failing(where, types)
-    anywhere = [part for part in (outer, _when(safe(where, types), evaluated)) if part]
-    passing = [part for part in (outer, evaluated) if part]
-    return disjunction(anywhere), disjunction(passing)
+    anywhere = _there([asked.fails, _when(asked.value, evaluated)])
+    return disjunction(anywhere), disjunction(_there([asked.fails, evaluated]))
+
+
+def _there(found: Iterable[Expr | None]) -> list[Expr]:
+    return [one for one in found if one is not None]
 
 
 def _when(condition: Expr, fails: Expr | None) -> Expr | None:
