@@ -85,3 +85,23 @@ def test_one_that_is_told_not_to_does_not(spark: SparkSession, tmp_path: Path) -
     finally:
         spark.conf.unset(running.REPLAN)
     assert counts(session, "q0") == [2, *[4] * (FILES // 2 - 1), 2]
+
+
+def test_values_that_are_asked_for_are_counted_though_they_are_no_key(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    """Half of the rows have the three values that are asked for: by these alone the column would have six."""
+    (tmp_path / "files").mkdir()
+    for at in range(8):
+        keys = [row % 3 if row % 2 else row for row in range(ROWS)]
+        times = pa.array([at * 1_000_000 + row * 300 for row in range(ROWS)], pa.timestamp("us", "UTC"))
+        rows = pa.table({"key": pa.array(keys, pa.int32()), "ts": times})
+        pq.write_table(rows, tmp_path / "files" / f"{at:03}.parquet")
+    session = Session(spark, home=tmp_path / "home", placement="driver")
+    stream, *rules = TEXT.format(tmp_path / "files").strip().split(";\n")
+    session.sql(";\n".join([stream, *rules[:3], ""]))
+    session.start(drain=True).wait()
+    measured = session.measured()
+    session.stop()
+    assert measured.streams["s"].distinct["key"] == pytest.approx(ROWS / 2, rel=0.2)
+    assert measured.switches == ()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import pyarrow as pa
@@ -34,6 +34,7 @@ class Batch:
     buckets: int = 0  # its cells are kept apart by so many buckets; 0: together
     cells: pa.Table | None = None  # where `table` only counts, and they are together
     written: Sequence[Bundle] = ()  # cells that executors have written, apart by bucket
+    values: Mapping[str, float] = field(default_factory=dict)  # how many, of columns that are no key
 
     def meta(self) -> dict[str, Any]:
         """What its record says."""

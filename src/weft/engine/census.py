@@ -1,7 +1,8 @@
-"""What the rows of streams are like, as far as level 1 tells anyway.
+"""What the rows of streams are like: as far as level 1 tells anyway, and little more.
 
 passing     which part of them each WHERE lets pass, and each condition of a signature or of a relation
-distinct    how many values the keys of feeds have in a batch: columns and signatures
+distinct    how many values the keys of feeds have in a batch: columns and signatures; and by a sketch columns
+            that rows are asked for the values of
 joined      how many values the keys of joins have, among the rows that are held
 """
 
@@ -59,7 +60,7 @@ class Census:
                     self._add(batch.stream, where, rows, _total(cells, name))
             for where, passed in _conditions(batch.standing.get(INTAKE)):
                 self._add(batch.stream, where, rows, passed)
-            if batch.number % LOOK == 0:
+            if is_looked_at(batch.number):
                 self._look(batch, cells, rows)
 
     def match(self, keys: Mapping[str, Mapping[str, int]]) -> None:
@@ -71,6 +72,7 @@ class Census:
     def _look(self, batch: Batch, cells: pa.Table, rows: float) -> None:
         """How many values keys have, and how many rows have each bit of signatures."""
         values = self._values.setdefault(batch.stream, {})
+        values |= batch.values
         for root, key, name in _keys(batch):
             if name not in cells.column_names:
                 continue
@@ -100,6 +102,11 @@ class Census:
         """By key of a join, how many values it has."""
         with self._lock:
             return dict(self._joined.get(stream, {}))
+
+
+def is_looked_at(batch: int) -> bool:
+    """Are the values in this batch counted?"""
+    return batch % LOOK == 0
 
 
 def _latest(numbers: Numbers) -> Numbers:

@@ -12,7 +12,7 @@ aggregated by the same code, and the others are where they were.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 from dataclasses import replace
 
 from weft.lang.statements import Expr, WindowSpec
@@ -25,7 +25,7 @@ from weft.share.model.forecast import Basis
 from weft.share.model.treatment import Facts
 from weft.share.nodes import Edges, Feed, Guard, Standing, StreamPlan, Tap
 from weft.share.parts import conjunction, disjunction, parts
-from weft.share.predicates import About, Apart, Asking, Condition, Hidden, Turn, Turns, about, decide
+from weft.share.predicates import About, Apart, Asking, Condition, Equals, Hidden, Turn, Turns, about, decide
 from weft.share.signatures import is_signature
 from weft.share.slicing import Pair, cut, pairs_of
 from weft.share.strands import strand_of, without_strand
@@ -33,6 +33,8 @@ from weft.share.treatments import Picks, judged, with_signatures
 from weft.times import Duration
 
 NO_TURNS: Turns = {}
+SEVERAL = 2  # queries that ask for values of a column: for one alone it is never a key
+SKETCHED = 8  # columns of which values are counted though they are no key, those that are asked for most
 
 
 class Loom:
@@ -49,6 +51,7 @@ class Loom:
         self._guards: dict[str, Guard] = {}
         self._conditions: dict[Condition, None] = {}  # that groups could be picked by, each once
         self._counts: Counter[About] = Counter()  # of them, by what they are about
+        self._asking: dict[str, set[str]] = {}  # by column: the queries that ask rows for its values
         self._columns = {stream.statement.time_column}
         self._wanted = _Wanted()
         self._cuts = _Cuts()
@@ -63,6 +66,7 @@ class Loom:
         self._decide(new, fixed, basis)
         for taken in new:
             name = taken.query.name
+            self._ask(taken)
             if taken.safe.guard is not None:
                 self._guards[name] = taken.safe.guard
                 self._columns.update(columns_in(taken.safe.guard.fails))
@@ -109,6 +113,13 @@ class Loom:
         by_row = basis.constants.by_columns if self.stream.statement.format == "parquet" else 1.0
         return Facts(basis.loads.of(self.stream.name), basis.constants, self._cuts.edges().fine, by_row)
 
+    def _ask(self, taken: Taken) -> None:
+        """Note what values it asks rows for, those by which it does not pick."""
+        name = taken.query.name
+        for one in taken.conditions:
+            if isinstance(one, Equals) and one.column.sql not in self.hidden[name]:
+                self._asking.setdefault(one.column.sql, set()).add(name)
+
     def _add_standing(self, name: str, made: Standing) -> None:
         self._standing[name] = made
         self._columns.update(columns_in(made.where, *(item.expr for item in parts(made.query).items)))
@@ -137,6 +148,8 @@ class Loom:
         """Let a query go."""
         for mine in (self._taps, self._standing, self._guards, self.hidden):
             mine.pop(name, None)
+        for asking in self._asking.values():
+            asking.discard(name)
 
     def let_go(self) -> bool:
         """Let go of feeds that no query reads any more and none comes after; True: there are others."""
@@ -147,17 +160,24 @@ class Loom:
 
     def plan(self) -> StreamPlan:
         """The plan of the queries there are."""
+        feeds = self._feeds()
         return StreamPlan(
             stream=self.stream,
             edges=self._cuts.edges(),
-            feeds=self._feeds(),
+            feeds=feeds,
             taps=tuple(self._taps.values()),
             standing=tuple(self._standing.values()),
             guards=tuple(self._guards.values()),
             wanted=self._wanted.expr(),
             columns=tuple(column.name for column in self.stream.columns if column.name in self._columns),
             longest=self._cuts.longest,
+            asked=self._asked({key.sql for feed in feeds for key in feed.keys}),
         )
+
+    def _asked(self, keys: Container[str]) -> tuple[str, ...]:
+        """The columns of which it is to be found out how many values they have; that of keys is known."""
+        found = [column for column, by in self._asking.items() if len(by) >= SEVERAL and column not in keys]
+        return tuple(sorted(found, key=lambda column: -len(self._asking[column]))[:SKETCHED])
 
     def _feeds(self) -> tuple[Feed, ...]:
         """All feeds; if there are several strands, with where each of them is cut."""

@@ -1,9 +1,9 @@
 """Other treatments for queries that run: those they would have if all of them were added now.
 
 What was counted decides, and nothing else: a query stays as it is treated where the keys that it would pick
-by have not been counted. A column that no feed is grouped by is known as far as queries ask for its values:
-if k of them are found in a part p of the rows, it has about k / p. Where treatments are as they should be,
-queries may still be better off in other strands.
+by have not been counted. A column that no feed is grouped by is counted by a sketch if queries ask for its
+values; until then, if k of them are found in a part p of the rows, it has about k / p. Where treatments are
+as they should be, queries may still be better off in other strands.
 """
 
 from __future__ import annotations
@@ -135,11 +135,11 @@ def _offer(program: Program, now: StreamPlan, hidden: Hidden, changes: Hidden, b
 
 
 def _known(load: Load, plan: StreamPlan, taken: Sequence[Taken], hidden: Hidden) -> Load:
-    """What was counted of keys that there are now, and what predicates tell of other columns."""
-    keys = {key.sql for feed in plan.feeds for key in feed.keys}
+    """What was counted of keys that there are now and of columns asked for; else what predicates tell."""
+    counting = {key.sql for feed in plan.feeds for key in feed.keys} | set(plan.asked)
     asked = [each for each in taken if each.may_pick and not hidden.get(each.query.name)]
-    told = {column: count for column, count in _values_asked(asked, load) if column not in keys}
-    return replace(load, distinct={k: n for k, n in load.distinct.items() if k in keys} | told)
+    counted = {column: count for column, count in load.distinct.items() if column in counting}
+    return replace(load, distinct=dict(_values_asked(asked, load)) | counted)
 
 
 def _values_asked(taken: Iterable[Taken], load: Load) -> Iterable[tuple[str, float]]:

@@ -148,6 +148,7 @@ class Ingest:
             buckets=0 if crew is None else crew.buckets,
             cells=made.cells,
             written=made.written,
+            values=made.values,
         )
 
     def pace(self) -> Pace:

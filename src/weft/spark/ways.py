@@ -15,6 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark.sql import DataFrame, SparkSession
 
+from weft.engine import census
 from weft.engine.errands import Crew
 from weft.engine.ingest import AHEAD, CORRUPT, NO_TIME
 from weft.engine.mapside import Order, Written
@@ -57,6 +58,7 @@ class Made:
     cells: pa.Table | None = None
     written: Sequence[Bundle] = ()
     dead: pa.Table | None = None
+    values: Mapping[str, float] = field(default_factory=dict)  # of columns that are no key, once in a while
 
 
 class Ways:
@@ -73,9 +75,11 @@ class Ways:
 
     def take(self, given: Given) -> Made:
         """Level 1 of a batch."""
-        return (
+        made = (
             self._by_columns(given) or self._few_rows(given) or self._by_crew(given) or self._many_rows(given)
         )
+        is_looked_at = given.number > 0 and census.is_looked_at(given.number)  # the first is waited for
+        return replace(made, values=_sketched(given)) if is_looked_at else made
 
     def note(self, table: pa.Table, cells: pa.Table | None) -> None:
         """A batch was taken in: it had so many rows and cells."""
@@ -179,6 +183,18 @@ class Ways:
             except WeftError:
                 self._no_workers = True
         return self._workers
+
+
+def _sketched(given: Given) -> dict[str, float]:
+    """About how many values columns have that rows are asked for, by a HyperLogLog of Spark's for each.
+
+    It reads the batch once more, of which these columns only.
+    """
+    asked = given.plan.asked
+    if not asked:
+        return {}
+    found = given.rows.selectExpr(*(f"approx_count_distinct({column})" for column in asked)).first()
+    return dict(zip(asked, map(float, found or ()), strict=True))
 
 
 def _dead(given: Given, table: pa.Table) -> pa.Table | None:

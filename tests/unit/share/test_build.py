@@ -156,6 +156,25 @@ def test_only_the_columns_that_are_needed_are_read():
     assert plan.columns == ("symbol", "size", "ts")
 
 
+def test_columns_whose_values_several_queries_ask_for_are_told():
+    def asked(*wheres):
+        return plan_of(*(f"SELECT COUNT(*) FROM trades {WINDOW} WHERE {where}" for where in wheres)).asked
+
+    assert asked("symbol = 'A'", "symbol = 'B'", "venue = 'X' AND price > 1", "qty > 5") == ("symbol",)
+    assert asked("symbol = 'A' AND venue = 'X'", "venue = 'Y' AND symbol = 'B'", "venue = 'Z'") == (
+        "venue",
+        "symbol",
+    )
+    many = [f"symbol = '{at}'" for at in range(predicates.MANY)]
+    assert asked(*many) == ()  # a key by now
+    assert set(asked(*(f"{one} AND size = {at}" for at, one in enumerate(many[:3])))) == {"symbol", "size"}
+    grouped = f"SELECT venue, COUNT(*) FROM trades {WINDOW} GROUP BY venue"
+    plan = plan_of(
+        grouped, *(f"SELECT COUNT(*) FROM trades {WINDOW} WHERE venue = '{at}'" for at in range(2))
+    )
+    assert plan.asked == ()
+
+
 def test_rows_no_query_wants_are_known_only_when_every_query_filters():
     some = plan_of(f"SELECT COUNT(*) FROM trades {WINDOW} WHERE size > 1")
     every = plan_of(

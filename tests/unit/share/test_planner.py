@@ -63,6 +63,7 @@ def check(plan: SharedPlan, whole: Program, planner: Planner) -> None:
         assert {one.query.name for one in mine.standing} == {one.query.name for one in new.standing}
         assert set(mine.guards) == set(new.guards)
         assert set(new.columns) <= set(mine.columns)
+        assert set(new.asked) <= {*mine.asked, *(key.sql for feed in mine.feeds for key in feed.keys)}
         assert new.wanted is not None or mine.wanted is None
         for feed in mine.feeds:
             assert feed.parent is None or set(feed.partials) <= set(mine.feeds[feed.parent].partials)

@@ -79,9 +79,26 @@ def test_what_nobody_has_counted_is_no_reason() -> None:
     assert offered(both, (), load(passing={f"sym = 's{at}' AND price > 1": 0.1 for at in range(10)})) is None
 
 
-def test_what_was_counted_of_a_column_that_is_no_key_any_more_is_old() -> None:
-    program = rules(10)
-    assert offered(program, (), load(10)) is None
+def test_what_was_counted_of_a_column_that_is_asked_for_is_a_reason() -> None:
+    """Whatever else its predicates ask for, and however few rows have the values asked for."""
+    program = rules(10, slide=" SLIDE 10 SECONDS", condition="sym = 's{}' AND price > 1")
+    offer = offered(program, (), load(10))
+    assert offer is not None
+    assert offer.what == "rows asked to key sym"
+
+
+def test_what_was_counted_goes_before_what_predicates_tell() -> None:
+    """Ten values that half of the rows have, and thousands in the other half: no twenty groups."""
+    program = rules(10, slide=" SLIDE 10 SECONDS")
+    half = {f"sym = 's{at}'": 0.05 for at in range(10)}
+    few, many = (offered(program, (), load(values, passing=half)) for values in (20, 40_000))
+    assert few is not None
+    assert few.what == "rows asked to key sym"
+    assert many is None or many.what != few.what
+
+
+def test_what_was_counted_of_a_column_that_one_asks_for_is_old() -> None:
+    assert offered(rules(1), (), load(10)) is None
 
 
 def test_few_rows_do_not_pay_for_the_switch() -> None:
