@@ -62,7 +62,10 @@ def main(queries: int, adds: int, settle: float, only_memory: bool) -> None:
         session.sql(STREAM + "".join(statements[:queries]))
         session.start(trigger="1s")
         batches = _batches(session, settle)
-        click.echo(f"{queries} queries; batches take {median(batches):.2f} s (median of {len(batches)})")
+        click.echo(
+            f"{queries} queries; batches take {median(batches):.2f} s (median of {len(batches)}), "
+            f"at most {max(batches):.2f} s"
+        )
         for statement in new:
             name = statement.split()[2]
             _report(f"add {name}", session, statement, planned, batches)

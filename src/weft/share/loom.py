@@ -56,6 +56,7 @@ class Loom:
         self._wanted = _Wanted()
         self._cuts = _Cuts()
         self._strands: dict[int, _Cuts] = {}  # of each by itself
+        self._has_idle: bool | None = None  # a feed that no query reads; None: not known
 
     def add(self, queries: Iterable[Taken], fixed: Hidden, basis: Basis, turns: Turns = NO_TURNS) -> None:
         """Take in queries; `fixed` tells by which keys some of them pick groups, `turns` since when.
@@ -95,7 +96,8 @@ class Loom:
 
     def _picks(self, new: Mapping[str, Taken], facts: Facts) -> Picks:
         """By which keys new queries are to pick."""
-        known = dict.fromkeys(key for keys in self.hidden.values() for key in without_strand(keys))
+        picked = dict.fromkeys(self.hidden.values())  # few, by however many queries
+        known = dict.fromkeys(key for keys in picked for key in without_strand(keys))
         asking = {name: Asking(taken.conditions, taken.parts.window) for name, taken in new.items()}
         cut = [key for key in known if is_interval(key)]
         picks = decide(asking, self._counts, cut, self.types, judged(new, known, facts))
@@ -132,6 +134,7 @@ class Loom:
             earlier = None if before is None else replace(self._tap(taken, before), until=turn.at)
             tap = replace(tap, after=turn.at, earlier=earlier)
         self._taps[name] = tap
+        self._has_idle = None
 
     def _tap(self, taken: Taken, keys: tuple[str, ...]) -> Tap:
         """The tap of a query that picks by these keys."""
@@ -148,15 +151,18 @@ class Loom:
         """Let a query go."""
         for mine in (self._taps, self._standing, self._guards, self.hidden):
             mine.pop(name, None)
+        self._has_idle = None
         for asking in self._asking.values():
             asking.discard(name)
 
     def let_go(self) -> bool:
         """Let go of feeds that no query reads any more and none comes after; True: there are others."""
-        taps = [each for tap in self._taps.values() for half in tap.halves for each in half.sets]
-        read = {each.feed for each in taps} | {final.feed for each in taps for final in each.finals}
-        self._drafts.keep(max(read, default=-1) + 1)
-        return len(read) < len(self._drafts)
+        if self._has_idle is None:
+            taps = [each for tap in self._taps.values() for half in tap.halves for each in half.sets]
+            read = {each.feed for each in taps} | {final.feed for each in taps for final in each.finals}
+            self._drafts.keep(max(read, default=-1) + 1)
+            self._has_idle = len(read) < len(self._drafts)
+        return self._has_idle
 
     def plan(self) -> StreamPlan:
         """The plan of the queries there are."""
