@@ -182,13 +182,10 @@ class Session:
         measured = self._measured(analyze)
         loads = (Loads() if measured is None else measured.loads()).given(*checked(rate, groups))
         basis = Basis(loads, constants_of(self.home))
-        hidden = None if self._running is None else self._running.picks_by
         decided = None if self._running is None else self._running.decided
-        turns = {} if self._running is None else self._running.turns
+        plan = None if self._running is None else self._running.plan
         told = measured if analyze else None
-        return explain_program(
-            self.program, name, format, basis, told, hidden, decided, turns, self._only_spark
-        )
+        return explain_program(self.program, name, format, basis, told, decided, plan, self._only_spark)
 
     def _only_spark(self, plan: SharedPlan) -> Mapping[str, str]:
         """The relations that executors could not carry out, and why."""

@@ -98,6 +98,7 @@ def _whole(runtime: Runtime, plan: SharedPlan) -> Whole:
 def adopt(runtime: Runtime, program: Program, plan: SharedPlan) -> None:
     """Bring the live state under the plan of the queries in force."""
     runtime.running = {query.name: query for query in runtime.catalog.queries()}
+    runtime.woven = plan
     if runtime.crew is not None:
         plan = replace(plan, streams=tuple(spread(stream) for stream in plan.streams))
     floors = {query.name: query.bound for query in runtime.running.values() if query.bound is not None}

@@ -65,7 +65,8 @@ class Runtime:
     """A program on a home. Ingest, answering and change may call from threads of their own."""
 
     program: Program  # in force
-    plan: SharedPlan
+    plan: SharedPlan  # with rows and cells kept apart, where they lie in buckets
+    woven: SharedPlan  # the same as it was made
     epoch: int
     running: dict[str, QueryVersion]
 

@@ -13,14 +13,12 @@ from weft.plan.show import show
 from weft.share.build import build
 from weft.share.describe import describe
 from weft.share.draw.picture import draw
-from weft.share.loom import NO_TURNS
 from weft.share.model.analyze import Compared, compared, describe_compared, show_compared
 from weft.share.model.describe import describe_cost_of, describe_forecast
 from weft.share.model.forecast import Basis, forecast
 from weft.share.model.measured import Measured
 from weft.share.model.show import show_cost_of, show_forecast
 from weft.share.nodes import SharedPlan
-from weft.share.predicates import Hidden, Turns
 from weft.share.relations.decided import Decided
 from weft.share.relations.describe import describe_relations
 from weft.share.relations.program import without_relations
@@ -56,23 +54,23 @@ def explain_program(
     format: str = "text",
     basis: Basis | None = None,
     measured: Measured | None = None,
-    hidden: Hidden | None = None,
     decided: Decided | None = None,
-    turns: Turns = NO_TURNS,
+    plan: SharedPlan | None = None,
     stay: Stay = lambda plan: {},
 ) -> Explanation:
     """EXPLAIN name, or EXPLAIN ALL when `name` is None; `format` is text or json.
 
     `basis`: what the streams bring and the machine takes, where that is known. `measured`: what a run has
-    used, to be shown beside what is predicted of it. `hidden`: by which keys its queries pick groups;
-    `turns`: of some since when; `decided`: what else it has decided, which is else done by `basis`.
-    `stay`: which of its relations executors could not carry out, and why.
+    used, to be shown beside what is predicted of it. `plan`: the one in force; else, and for queries that are
+    not in it, one is made of all. `decided`: what a run has decided of its relations, which is else done by
+    `basis`. `stay`: which of its relations executors could not carry out, and why.
     """
     basis = basis or Basis()
     decided = decided or Decided(basis)
-    plan = build(program, hidden, decided=decided, turns=turns)
-    told = Told(decided, basis, stay(plan))
     query = None if name is None else _find(program, name)
+    if plan is None or (query is not None and not _answers(plan, query)):
+        plan = build(program, decided=decided)
+    told = Told(decided, basis, stay(plan))
     found = None if measured is None else compared(plan, basis, measured)
     if format == "json":
         said = json.dumps(_described(program, plan, query, told, found), indent=2)
@@ -114,6 +112,14 @@ def _described(
     used = {} if found is None else {"measured": describe_compared(found)}
     related = {"relations": describe_relations(plan, told)} if plan.related else {}
     return {"plans": logical, "shared": describe(alone), "cost": cost} | related | used
+
+
+def _answers(plan: SharedPlan, query: Query) -> bool:
+    """Is the query in force?"""
+    there = [each.query for each in plan.related]
+    for stream in plan.streams:
+        there += [each.query for each in stream.taps] + [each.query for each in stream.standing]
+    return any(each.name == query.name for each in there)
 
 
 def _find(program: Program, name: str) -> Query:

@@ -11,7 +11,7 @@ from pyspark.sql import SparkSession
 from weft.collecting import may_go, stays, uncollected
 from weft.engine.account import Account
 from weft.engine.delivery import Delivery
-from weft.engine.epochs import Texts, turns
+from weft.engine.epochs import Texts
 from weft.engine.knowledge import decided_by
 from weft.engine.placement import AUTO
 from weft.engine.replanning import Replanning
@@ -28,7 +28,7 @@ from weft.plan.bind import NOTHING, bind_program
 from weft.plan.nodes import Program, Query
 from weft.plan.problems import raise_all
 from weft.share.model.measured import Measured
-from weft.share.predicates import Turn
+from weft.share.nodes import SharedPlan
 from weft.share.relations.decided import Decided
 from weft.spark.analyze import analyze, check_sources_read
 from weft.spark.checkpoint import place_checkpoints
@@ -152,16 +152,10 @@ class Running:
             self._replanning.review(self.runtime, self.measured)
 
     @property
-    def turns(self) -> dict[str, Turn]:
-        """Of the queries that were switched to another treatment, since when."""
+    def plan(self) -> SharedPlan:
+        """Of the queries in force."""
         with self.runtime.lock:
-            return turns(self.runtime.running.values())
-
-    @property
-    def picks_by(self) -> dict[str, tuple[str, ...]]:
-        """By which keys its queries pick groups, as was decided last."""
-        with self.runtime.lock:
-            return {name: query.picks_by for name, query in self.runtime.running.items()}
+            return self.runtime.woven
 
     @property
     def decided(self) -> Decided:

@@ -14,7 +14,6 @@ from tests.unit.engine.bench import STREAM, Bench, Row, bound, row
 from weft.engine import census, knowledge, replanning
 from weft.engine.account import Account
 from weft.engine.calibration import keep
-from weft.engine.epochs import turns
 from weft.engine.replanning import Replanning
 from weft.share.explain import explain_program
 from weft.share.model.constants import SHIPPED, Kind
@@ -115,15 +114,13 @@ def test_what_happened_is_told(tmp_path: Path) -> None:
     assert not under_way.settled
     runtime, measured = load.bench.runtime, load.account.measured()
     assert Measured.from_json(json.loads(json.dumps(measured.to_json()))) == measured
-    hidden = {name: query.picks_by for name, query in runtime.running.items()}
-    turned = turns(runtime.running.values())
-    said = explain_program(runtime.program, "r3", "text", None, measured, hidden, turns=turned)
+    said = explain_program(runtime.program, "r3", "text", None, measured, plan=runtime.woven)
     assert "  switched to that in windows that start after 1970-01-01 00:00:02.999" in said
     assert "    those before are still to be answered, from f1 by sym, from rows; picks sym = 's3'" in said
     assert "  switched while it ran\n" in said
     assert "8 queries from key sym to rows asked: " in said
     assert said.endswith("; windows from before are still to be answered")
-    text = explain_program(runtime.program, "r3", "json", None, measured, hidden, turns=turned)
+    text = explain_program(runtime.program, "r3", "json", None, measured, plan=runtime.woven)
     described = json.loads(text)
     assert described["measured"]["switches"][0]["why"] == under_way.why
     query = described["shared"]["streams"][0]["queries"][3]

@@ -1,6 +1,7 @@
 """What queries share: partials, feeds, and what is combined from what."""
 
 import json
+from dataclasses import replace
 
 import pyarrow as pa
 import pytest
@@ -208,6 +209,17 @@ def test_explain_says_with_whom_a_query_shares():
     )
     assert "sum_float(price)  shared with 1: q1" in text
     assert "count(price)      this query alone" in text
+
+
+def test_explain_tells_the_plan_in_force_and_of_a_query_that_is_not_what_it_would_share():
+    made = program(
+        f"SELECT symbol, SUM(qty) FROM trades {WINDOW} GROUP BY symbol",
+        f"SELECT SUM(qty) FROM trades {WINDOW}",
+    )
+    in_force = build(replace(made, queries=made.queries[:1]))
+    assert "trades: 1 query," in explain_program(made, plan=in_force)
+    assert "feed     f0 by symbol" in explain_program(made, "q0", plan=in_force)
+    assert "sum_long(qty)  shared with 1: q0" in explain_program(made, "q1", plan=in_force)
 
 
 def test_coarser_sets_are_combined_from_the_finest():

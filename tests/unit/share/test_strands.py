@@ -115,18 +115,21 @@ def test_what_queries_have_left_behind_that_are_gone_is_priced_too() -> None:
 
 def test_explain_says_which_strand_and_which_way_runs() -> None:
     picked = {"q0": in_strand((), 1), "q1": in_strand((), 1)}
-    text = explain_program(program(), hidden=picked)
+    made = program()
+    text = explain_program(made, plan=build(made, picked))
     assert "strand 1 keeps those every 1 min" in text
     assert "cut for strand 1" in text
     (line,) = [line for line in text.splitlines() if line.strip().startswith("TriWeave")]
     assert "this plan" in line
     assert "2 of them" in line
-    assert "cut for strand 1" in explain_program(program(), "q0", hidden=picked)
+    assert "cut for strand 1" in explain_program(made, "q0", plan=build(made, picked))
 
 
 def test_explain_while_a_query_is_being_switched() -> None:
     picked = {"q0": in_strand((), 1)}
-    text = explain_program(program(), hidden=picked, turns={"q0": Turn(0, ())})
+    made = program()
+    plan = build(made, picked, turns={"q0": Turn(0, ())})
+    text = explain_program(made, plan=plan)
     assert "cut for strand 1" in text
-    alone = explain_program(program(), "q0", hidden=picked, turns={"q0": Turn(0, ())})
+    alone = explain_program(made, "q0", plan=plan)
     assert "those before are still to be answered, from f" in alone
