@@ -13,7 +13,7 @@ from pyspark.sql import SparkSession
 from weft.engine import census, replanning, strides
 from weft.session import Session
 from weft.share.model.offer import Limits
-from weft.spark import running
+from weft.spark import running, ways
 from weft.terminal.report import as_text, read_status, report
 
 pytestmark = pytest.mark.spark
@@ -48,9 +48,9 @@ def write(path: Path) -> None:
         )
 
 
-def run(spark: SparkSession, path: Path) -> Session:
+def run(spark: SparkSession, path: Path, placement: str = "driver") -> Session:
     write(path / "files")
-    session = Session(spark, home=path / "home", placement="driver")
+    session = Session(spark, home=path / "home", placement=placement)
     session.sql(TEXT.format(path / "files"))
     session.start(drain=True).wait()
     return session
@@ -60,8 +60,13 @@ def counts(session: Session, name: str) -> list[int]:
     return session.table(name).sort_by("window_end").column("n").to_pylist()
 
 
-def test_a_run_switches_by_itself_and_says_so(spark: SparkSession, tmp_path: Path) -> None:
-    session = run(spark, tmp_path)
+@pytest.mark.parametrize("placement", ["driver", "executors"])
+def test_a_run_switches_by_itself_and_says_so(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, placement: str
+) -> None:
+    if placement == "executors":
+        monkeypatch.setattr(ways, "SMALL", -1)  # cells are made there, and so what they tell
+    session = run(spark, tmp_path, placement)
     (happened,) = session.measured().switches
     (said,) = session.sql("EXPLAIN ANALYZE;")
     session.stop()

@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from weft.engine import ingest
 from weft.engine.buckets import CELLS, split
+from weft.engine.census import Told, is_looked_at, told_by
 from weft.engine.intake import STANDING, passing_tables, standing_names
 from weft.log.bundle import Bundle
 from weft.share.nodes import StreamPlan
@@ -34,6 +35,7 @@ class Batch:
     buckets: int = 0  # its cells are kept apart by so many buckets; 0: together
     cells: pa.Table | None = None  # where `table` only counts, and they are together
     written: Sequence[Bundle] = ()  # cells that executors have written, apart by bucket
+    told: Sequence[Told] = ()  # what these tell of the rows
     values: Mapping[str, float] = field(default_factory=dict)  # how many, of columns that are no key
 
     def meta(self) -> dict[str, Any]:
@@ -64,6 +66,13 @@ class Batch:
         if self.dead is not None and self.dead.num_rows:
             tables["dead"] = self.dead
         return tables
+
+    def what_cells_tell(self) -> Sequence[Told]:
+        """What they tell of its rows, those that executors have written or those that are here."""
+        if self.written:
+            return self.told
+        cells = self.table if self.cells is None else self.cells
+        return [told_by(cells, self.standing, self.plan, is_looked_at(self.number))]
 
     def _standing_names(self) -> list[str]:
         return standing_names(self.standing, self.plan, self.buckets)

@@ -4,30 +4,57 @@ passing     which part of them each WHERE lets pass, and each condition of a sig
 distinct    how many values the keys of feeds have in a batch: columns and signatures; and by a sketch columns
             that rows are asked for the values of
 joined      how many values the keys of joins have, among the rows that are held
+
+Cells are looked at where they are made, here or by executors, and only what they tell is put together.
 """
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Mapping
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from weft.engine.batch import Batch
 from weft.engine.intake import INTAKE
+from weft.kernels.arrow import whole
+from weft.kernels.leasthashes import count_of, least_hashes, together
+from weft.kernels.plain import Words
 from weft.share.intakes import CONDITION
 from weft.share.nodes import Op, StreamPlan
+from weft.share.rowcolumns import key_layout
 from weft.share.signatures import is_signature, read_signature
 
 FADE = 0.9  # of what was counted, with every batch: what rows are like may change
 LOOK = 16  # batches, of which one is looked at for the values of keys
-MOST = 1 << 17  # cells of a feed that are looked at
 KEPT = 1000  # predicates, and keys, of which a restart knows what was counted
 
 Numbers = dict[str, dict[str, float]]  # by stream, and by predicate or key
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What cells tell of the rows that they are made of."""
+
+    passed: Mapping[str, float]  # by predicate or condition: how many rows it lets pass
+    values: Mapping[str, Words]  # by key: a sketch of its values
+
+
+def told_by(cells: pa.Table, standing: Mapping[str, pa.Table], plan: StreamPlan, values: bool) -> Told:
+    """What the cells of some rows, and those of them that relations want, tell; of `values` if asked to."""
+    passed = {where: _total(cells, name) for where, name in _counts(plan).items()}
+    passed |= dict(_conditions(standing.get(INTAKE)))
+    found: dict[str, Words] = {}
+    for root, key, name in _keys(plan) if values else ():
+        mine = cells.filter(pc.equal(cells.column("feed"), root))
+        found[key] = least_hashes(whole(mine.column(name)))
+        if is_signature(key):
+            passed |= dict(_bits(plan, root, key, mine, name))
+    return Told(passed, found)
 
 
 class Census:
@@ -51,36 +78,25 @@ class Census:
                 "joined": _latest(self._joined),
             }
 
-    def count(self, batch: Batch) -> None:
-        """Count a batch; one whose cells have been written elsewhere tells nothing."""
-        rows, cells = _total(batch.table, "rows"), batch.table if batch.cells is None else batch.cells
+    def count(self, stream: str, rows: int, told: Sequence[Told], values: Mapping[str, float]) -> None:
+        """Take in what the cells of a batch of so many rows tell, and how many values other columns have."""
+        passed, sketches = Counter[str](), defaultdict[str, list[Words]](list)
+        for each in told:
+            passed.update(each.passed)
+            for key, sketch in each.values.items():
+                sketches[key].append(sketch)
         with self._lock:
-            for where, name in _counts(batch.plan).items():
-                if name in cells.column_names:
-                    self._add(batch.stream, where, rows, _total(cells, name))
-            for where, passed in _conditions(batch.standing.get(INTAKE)):
-                self._add(batch.stream, where, rows, passed)
-            if is_looked_at(batch.number):
-                self._look(batch, cells, rows)
+            for where, count in passed.items():
+                self._add(stream, where, rows, count)
+            mine = self._values.setdefault(stream, {})
+            mine |= {key: round(count_of(together(some)), 1) for key, some in sketches.items()}
+            mine |= values
 
     def match(self, keys: Mapping[str, Mapping[str, int]]) -> None:
         """How many values the keys of joins have now, by stream."""
         with self._lock:
             for stream, mine in keys.items():
                 self._joined.setdefault(stream, {}).update({key: float(n) for key, n in mine.items()})
-
-    def _look(self, batch: Batch, cells: pa.Table, rows: float) -> None:
-        """How many values keys have, and how many rows have each bit of signatures."""
-        values = self._values.setdefault(batch.stream, {})
-        values |= batch.values
-        for root, key, name in _keys(batch):
-            if name not in cells.column_names:
-                continue
-            mine = cells.filter(pc.equal(cells.column("feed"), root))
-            values[key] = float(pc.count_distinct(mine.column(name).slice(0, MOST)).as_py())
-            if is_signature(key) and mine.num_rows <= MOST:
-                for condition, passed in _bits(batch.plan, root, key, mine, name):
-                    self._add(batch.stream, condition, rows, passed)
 
     def _add(self, stream: str, where: str, rows: float, passed: float) -> None:
         for counted, more in ((self._rows, rows), (self._passed, passed)):
@@ -134,11 +150,11 @@ def _conditions(rows: pa.Table | None) -> Iterator[tuple[str, float]]:
             yield name.removeprefix(CONDITION), _total(rows, name)
 
 
-def _keys(batch: Batch) -> Iterator[tuple[int, str, str]]:
+def _keys(plan: StreamPlan) -> Iterator[tuple[int, str, str]]:
     """The keys of root feeds, each once: its feed, its text, its column of the level 1 table."""
     seen: set[str] = set()
-    for root, places in batch.layout.items():
-        feed = batch.plan.feeds[root]
+    for root, places in key_layout(plan).items():
+        feed = plan.feeds[root]
         for key, place in zip(feed.keys, places, strict=True):
             if key.sql not in seen and not feed.extra:
                 seen.add(key.sql)

@@ -15,6 +15,7 @@ import pyarrow as pa
 
 from weft.engine import ingest
 from weft.engine.buckets import split
+from weft.engine.census import Told, told_by
 from weft.engine.intake import passing_tables
 from weft.engine.rowcells import row_cells, row_standing
 from weft.log.bundle import Bundle, write_bundle
@@ -34,23 +35,26 @@ class Order:
     stem: str
     buckets: int
     watermark: Instant | None
+    values: bool  # is it to be told what values keys have?
 
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """What a task has written, and its rows counted by status."""
+    """What a task has written, its rows counted by status, and what they are like."""
 
     bundle: Bundle
     totals: pa.Table
+    told: Told
 
 
 def write_cells(batches: Iterable[pa.RecordBatch], order: Order, plan: StreamPlan) -> Iterator[Written]:
     """Aggregate rows whose expressions Spark has evaluated; one file for each so many of them."""
     for rows, table in make_cells(batches, plan, order.watermark):
-        tables = split(ingest.cells(table), ingest.describe(plan, key_layout(plan)), order.buckets)
-        tables |= passing_tables(row_standing(rows, plan), plan, order.buckets)
+        cells, standing = ingest.cells(table), row_standing(rows, plan)
+        tables = split(cells, ingest.describe(plan, key_layout(plan)), order.buckets)
+        tables |= passing_tables(standing, plan, order.buckets)
         bundle = write_bundle(locate(order.directory), order.stem, tables, "ingest.data")
-        yield Written(bundle, ingest.totals(table))
+        yield Written(bundle, ingest.totals(table), told_by(cells, standing, plan, order.values))
 
 
 @dataclass(frozen=True, slots=True)

@@ -225,9 +225,7 @@ class StreamPlan:
     columns: tuple[str, ...]  # the source columns that any query needs, in declared order
     longest: Duration  # how far back the state must reach
     intake: Intake | None = None  # None: no relation is made of its rows
-    asked: tuple[
-        str, ...
-    ] = ()  # columns whose values rows are asked for by several queries, and that are no key
+    asked: tuple[str, ...] = ()  # columns of which several queries ask for values, and that are no key
 
     @property
     def passing(self) -> tuple[Standing | Intake, ...]:

@@ -148,6 +148,7 @@ class Ingest:
             buckets=0 if crew is None else crew.buckets,
             cells=made.cells,
             written=made.written,
+            told=made.told,
             values=made.values,
         )
 

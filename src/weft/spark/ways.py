@@ -57,6 +57,7 @@ class Made:
     standing: Mapping[str, pa.Table] = field(default_factory=dict)  # rows of standing filters, by query
     cells: pa.Table | None = None
     written: Sequence[Bundle] = ()
+    told: Sequence[census.Told] = ()  # by the cells that are written
     dead: pa.Table | None = None
     values: Mapping[str, float] = field(default_factory=dict)  # of columns that are no key, once in a while
 
@@ -143,7 +144,13 @@ class Ways:
         return replace(made, dead=_dead(given, made.table))
 
     def _order(self, given: Given, crew: SparkCrew) -> Order:
-        return Order(str(self._log.directory), self._log.stem(given.number), crew.buckets, given.watermark)
+        return Order(
+            str(self._log.directory),
+            self._log.stem(given.number),
+            crew.buckets,
+            given.watermark,
+            census.is_looked_at(given.number),
+        )
 
     def _many_rows(self, given: Given) -> Made:
         plan = given.plan
@@ -209,7 +216,11 @@ def _dead(given: Given, table: pa.Table) -> pa.Table | None:
 
 
 def _written(written: Sequence[Written]) -> Made:
-    return Made(_joined(each.totals for each in written), written=tuple(each.bundle for each in written))
+    return Made(
+        _joined(each.totals for each in written),
+        written=tuple(each.bundle for each in written),
+        told=tuple(each.told for each in written),
+    )
 
 
 def _joined(tables: Iterable[pa.Table]) -> pa.Table:
