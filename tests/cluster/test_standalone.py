@@ -125,6 +125,7 @@ def lean_python(directory: Path) -> Path:
     return directory / "lean" / "bin" / "python"
 
 
+@pytest.mark.slow
 def test_the_script_of_the_docs_by_spark_submit(
     directory: Path, cluster: Standalone, lean_python: Path
 ) -> None:

@@ -47,7 +47,7 @@ def test_conjunctions_agree_with_the_reference(seed: int, spark, tmp_path: Path)
     check(scenario(Random(seed), 20, 80, f"found by seed {seed}, signatures", pool=7), spark, tmp_path)
 
 
-@pytest.mark.parametrize("seed", first(1, range(8100, 8103)))
+@pytest.mark.parametrize("seed", first(0, range(8100, 8103)))
 def test_conjunctions_beside_other_keys_and_grouping_sets(
     seed: int, spark, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

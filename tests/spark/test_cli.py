@@ -79,6 +79,7 @@ def test_ctrl_c_ends_it_cleanly(program) -> None:
     assert weft(program, "results", "volume", "--format", "csv").stdout.count("\n") > 1
 
 
+@pytest.mark.slow
 def test_all_sources_that_cannot_be_read_are_told_and_no_home_is_left(program) -> None:
     program.write_text(
         "CREATE STREAM a (x INT, ts TIMESTAMP) TIMESTAMP BY ts DELAY 1 SECOND"

@@ -112,6 +112,7 @@ def machine(tmp_path: Path) -> Machine:
     return Machine(tmp_path)
 
 
+@pytest.mark.slow
 def test_killed_and_taken_over_elsewhere_it_answers_the_same(machine: Machine, spark) -> None:
     machine.arrive()
     machine.arrive()

@@ -61,12 +61,12 @@ def agrees(made: Scenario, spark, home: Path, crew: SparkCrew | None = None) -> 
     assert_right(made, wrong)
 
 
-@pytest.mark.parametrize("seed", first(2, range(3)))
+@pytest.mark.parametrize("seed", first(1, range(3)))
 def test_random_programs_agree_with_the_reference(seed: int, spark, crew: SparkCrew, tmp_path: Path) -> None:
     agrees(scenario(Random(5000 + seed), 12, 90, f"found by seed {5000 + seed}"), spark, tmp_path, crew)
 
 
-@pytest.mark.parametrize("seed", first(2, range(3)))
+@pytest.mark.parametrize("seed", first(1, range(3)))
 def test_so_they_do_with_grouping_sets(
     seed: int, spark, crew: SparkCrew, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -75,7 +75,7 @@ def test_so_they_do_with_grouping_sets(
     agrees(made, spark, tmp_path, crew)
 
 
-@pytest.mark.parametrize("seed", first(2, range(3)))
+@pytest.mark.parametrize("seed", first(1, range(3)))
 def test_so_they_do_with_level_1_in_workers(
     seed: int, spark, crew: SparkCrew, tmp_path: Path, in_workers: list[str]
 ) -> None:
@@ -83,7 +83,7 @@ def test_so_they_do_with_level_1_in_workers(
     assert "SparkCrew" in in_workers
 
 
-@pytest.mark.parametrize("seed", first(2, range(3)))
+@pytest.mark.parametrize("seed", first(1, range(3)))
 def test_level_1_in_workers_for_cells_in_the_driver(
     seed: int, spark, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, in_workers: list[str]
 ) -> None:

@@ -126,7 +126,7 @@ def rows(count: int, start: int = 0) -> pa.Table:
 @pytest.mark.parametrize(
     ("small", "placement"),
     [
-        pytest.param(ways.SMALL, "driver", id="here"),
+        pytest.param(ways.SMALL, "driver", id="here", marks=pytest.mark.slow),
         pytest.param(3, "executors", id="in workers, for executors"),
         pytest.param(3, "driver", id="in workers", marks=pytest.mark.slow),
         pytest.param(ways.SMALL, "executors", id="here, for executors", marks=pytest.mark.slow),

@@ -46,7 +46,7 @@ def at(second: int) -> str:
     return f"2025-01-01T10:00:{second:02}Z"
 
 
-@pytest.fixture(params=["sources", "late"])
+@pytest.fixture(params=["sources", pytest.param("late", marks=pytest.mark.slow)])
 def kept(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 

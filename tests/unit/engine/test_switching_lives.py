@@ -50,7 +50,7 @@ def test_undisturbed_it_is_switched_twice(undisturbed: dict[str, Any]) -> None:
         assert sorted(ends) == list(range(2, 2 * BATCHES + 6, 2))
 
 
-@pytest.mark.parametrize("kill", each(3, KILLS))
+@pytest.mark.parametrize("kill", each(5, KILLS))
 def test_killed_there_it_answers_the_same(
     crashes: Crashes, undisturbed: dict[str, Any], tmp_path: Path, kill: str
 ) -> None:

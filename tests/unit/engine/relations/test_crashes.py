@@ -63,7 +63,7 @@ def killed(crashes: Crashes, path: Path, point: str) -> dict[str, Counter[str]]:
     return outcome(path)
 
 
-@pytest.mark.parametrize("point", each(2, POINTS))
+@pytest.mark.parametrize("point", each(3, POINTS))
 def test_killed_there_and_started_again_it_tells_the_same(
     crashes: Crashes, undisturbed: dict[str, Counter[str]], memory: Path, point: str
 ) -> None:

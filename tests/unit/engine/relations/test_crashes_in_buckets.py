@@ -38,7 +38,7 @@ def test_undisturbed_they_tell_what_they_tell_in_the_driver(
     assert outcome(path) == undisturbed
 
 
-@pytest.mark.parametrize("point", each(4, [point for point in POINTS if point.startswith(WRITES)]))
+@pytest.mark.parametrize("point", each(6, [point for point in POINTS if point.startswith(WRITES)]))
 def test_killed_there_and_started_again_they_tell_the_same(
     bucketed: Crashes, undisturbed: dict[str, Counter[str]], memory: Path, point: str
 ) -> None:

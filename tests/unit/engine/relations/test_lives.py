@@ -21,7 +21,7 @@ from weft.lang.bodies import Emission
 from weft.share.build import build
 from weft.share.relations.bucketing import bucketing_of
 
-OFTEN = 2  # seeds of each kind in each place that always run
+OFTEN = 1  # seeds of each kind in each place that always run
 SEEDS = first(OFTEN, range(8))
 
 
