@@ -85,6 +85,8 @@ class Census:
             passed.update(each.passed)
             for key, sketch in each.values.items():
                 sketches[key].append(sketch)
+        if not rows:  # an empty batch says nothing of values
+            return
         with self._lock:
             for where, count in passed.items():
                 self._add(stream, where, rows, count)

@@ -6,11 +6,13 @@ from collections.abc import Iterator
 from itertools import combinations
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 
 from tests.unit.engine.bench import STREAM, Bench, Row, bound, row
 from weft.engine import knowledge, runtime
-from weft.engine.census import LOOK
+from weft.engine.census import LOOK, Census, Told
+from weft.kernels.leasthashes import least_hashes
 from weft.share.model import treatment
 
 BY = "CREATE QUERY by AS SELECT sym, COUNT(*) AS n FROM trades [RANGE 4 SECONDS] GROUP BY sym;\n"
@@ -105,3 +107,21 @@ def test_keys_are_looked_at_now_and_then(bench: Bench) -> None:
         assert bench.runtime.census.distinct("trades") == {"sym": 4}
     bench.ingest(*rows(20, 5))
     assert bench.runtime.census.distinct("trades") == {"sym": 5}
+
+
+def test_an_empty_batch_tells_nothing() -> None:
+    counted = Census()
+    counted.count("s", 4, [Told({"x > 1": 2.0}, {"sym": least_hashes(pa.array(["a", "b"]))})], {"venue": 7.0})
+    counted.count(
+        "s", 0, [Told({"x > 1": 0.0}, {"sym": least_hashes(pa.array([], pa.string()))})], {"venue": 0.0}
+    )
+    assert counted.distinct("s") == {"sym": 2.0, "venue": 7.0}
+    assert counted.passing("s") == {"x > 1": 0.5}
+
+
+def test_what_several_tasks_tell_is_put_together() -> None:
+    counted = Census()
+    parts = [Told({"x > 1": 1.0}, {"sym": least_hashes(pa.array(list(text)))}) for text in ("ab", "bc", "ad")]
+    counted.count("s", 6, parts, {})
+    assert counted.distinct("s") == {"sym": 4.0}
+    assert counted.passing("s") == {"x > 1": 0.5}
