@@ -113,8 +113,9 @@ class Planner:
     def _add(self, queries: Sequence[Query], hidden: Hidden, basis: Basis) -> None:
         new: dict[str, list[Taken]] = {}
         for query in queries:
-            loom = self._looms[parts(query).stream]
-            taken = self._taken[query.name] = take(query, loom.types)
+            found = parts(query)
+            loom = self._looms[found.stream]
+            taken = self._taken[query.name] = take(query, found, loom.types)
             new.setdefault(loom.stream.name, []).append(taken)
         for stream, taken_apart in new.items():
             self._looms[stream].add(taken_apart, hidden, basis, self._turns)
@@ -139,7 +140,7 @@ class Planner:
             same = self._looms.get(name)
             mine = [taken for taken in self._taken.values() if taken.parts.stream == name]
             if same is not None and same.stream is not loom.stream:
-                mine = [take(taken.query, loom.types) for taken in mine]
+                mine = [take(taken.query, taken.parts, loom.types) for taken in mine]
                 self._taken |= {taken.query.name: taken for taken in mine}
             loom.add(mine, fixed, basis, self._turns)
         self._looms, self._gone = looms, 0

@@ -12,7 +12,6 @@ from weft.share.members import Member, method
 from weft.share.model.deriving import pays
 from weft.share.model.treatment import Facts
 from weft.share.nodes import Feed, Final, Partial, Tap
-from weft.share.partials import Recipe
 
 _Id = tuple[tuple[Expr, ...], int, bool, int]  # keys, how many are inner ones, whether one is extra, strand
 
@@ -31,7 +30,7 @@ class Drafts:
         finals = []
         present = self._place(mine, member.present)
         for made, call in zip(member.recipes, member.guarded.calls, strict=True):
-            feed, draft = self._of(member, made, call, strand)
+            feed, draft = (at, mine) if made.extra is None else self._extra(member, made.extra, call, strand)
             found = tuple(self._place(draft, partial) for partial in made.partials)
             finals.append(Final(call.name, call.function, feed, found, method(made), call.type, call.params))
         keys = tuple(None if key is None else mine.keys.index(key) for key in member.seen)
@@ -65,13 +64,11 @@ class Drafts:
             typed.setdefault(picked.key, picked.type)
         return self._draft(typed, member.inner, strand)
 
-    def _of(self, member: Member, made: Recipe, call: Aggregation, strand: int) -> tuple[int, Draft]:
-        """The feed that one aggregate of a query comes from."""
-        if made.extra is None:
-            return self._own(member, strand)
+    def _extra(self, member: Member, extra: Expr, call: Aggregation, strand: int) -> tuple[int, Draft]:
+        """The feed with a key more that one aggregate of a query comes from."""
         typed = dict(zip(member.guarded.keys, member.key_types, strict=True))
         extra_type = call.arg_types[0] if call.function == "count_distinct" else None
-        return self._draft(typed, frozenset(), strand, (made.extra, extra_type))
+        return self._draft(typed, frozenset(), strand, (extra, extra_type))
 
     def _draft(
         self,

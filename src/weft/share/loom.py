@@ -53,6 +53,7 @@ class Loom:
         self._counts: Counter[About] = Counter()  # of them, by what they are about
         self._asking: dict[str, set[str]] = {}  # by column: the queries that ask rows for its values
         self._columns = {stream.statement.time_column}
+        self._sources: set[Expr | None] = set()  # whose columns are among these
         self._wanted = _Wanted()
         self._cuts = _Cuts()
         self._strands: dict[int, _Cuts] = {}  # of each by itself
@@ -70,7 +71,7 @@ class Loom:
             self._ask(taken)
             if taken.safe.guard is not None:
                 self._guards[name] = taken.safe.guard
-                self._columns.update(columns_in(taken.safe.guard.fails))
+                self._read(taken.safe.guard.fails)
             if taken.parts.aggregate is None:
                 self._add_standing(name, standing(taken))
             else:
@@ -122,9 +123,15 @@ class Loom:
             if isinstance(one, Equals) and one.column.sql not in self.hidden[name]:
                 self._asking.setdefault(one.column.sql, set()).add(name)
 
+    def _read(self, *sources: Expr | None) -> None:
+        """Note the columns that expressions speak of; most of them others have as well."""
+        fresh = set(sources) - self._sources
+        self._sources |= fresh
+        self._columns.update(columns_in(*fresh))
+
     def _add_standing(self, name: str, made: Standing) -> None:
         self._standing[name] = made
-        self._columns.update(columns_in(made.where, *(item.expr for item in parts(made.query).items)))
+        self._read(made.where, *(item.expr for item in parts(made.query).items))
 
     def _add_tap(self, taken: Taken, turn: Turn | None) -> None:
         name = taken.query.name
@@ -141,7 +148,7 @@ class Loom:
         taps, strand = [], strand_of(keys)
         for member in members(taken, without_strand(keys), self.types):
             taps.append(self._drafts.add(member, strand))
-            self._columns.update(member.columns())
+            self._read(*member.sources())
             self._wanted.add(member.apart)
             self._cuts.add(member.window)
             self._strands.setdefault(strand, _Cuts()).add(member.window)

@@ -16,8 +16,8 @@ from weft.plan.coercion import decimal_parts, is_decimal
 from weft.plan.nodes import Project, Query
 from weft.share.guards import Guarded, guarded
 from weft.share.nodes import Op, Partial, Standing
-from weft.share.partials import Recipe, recipe
-from weft.share.parts import Parts, conjunction, parts
+from weft.share.partials import Recipe, has_extra_key, recipe
+from weft.share.parts import Parts, conjunction
 from weft.share.predicates import Apart, Condition, Split, Types, split
 
 _RANKED = ("string", "binary", "varchar", "char")
@@ -47,9 +47,8 @@ class Taken:
         return {self.where.parts[-1][0].sql: self.safe.inside}
 
 
-def take(query: Query, types: Types) -> Taken:
-    """The query taken apart, over columns of these types."""
-    found = parts(query)
+def take(query: Query, found: Parts, types: Types) -> Taken:
+    """The query of these parts taken apart, over columns of these types."""
     safe = guarded(query.name, found, types)
     may_pick = found.aggregate is not None and _may_pick(query, safe)
     return Taken(query, found, safe, split(safe.where, types), may_pick)
@@ -57,7 +56,7 @@ def take(query: Query, types: Types) -> Taken:
 
 def _may_pick(query: Query, safe: Guarded) -> bool:
     """Windows without rows have no group to pick, and sets of values are kept by group."""
-    return not query.emit_empty and all(recipe(call, None).extra is None for call in safe.calls)
+    return not query.emit_empty and not any(map(has_extra_key, safe.calls))
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,15 +81,12 @@ class Member:
         several = {picked.key for picked in self.apart.picked if picked.several}
         return frozenset(several - set(self.guarded.keys))
 
-    def columns(self) -> Iterator[str]:
-        """What its expressions speak of."""
-        yield from columns_in(
-            self.guarded.where, *self.guarded.keys, *(each.key for each in self.apart.picked)
-        )
+    def sources(self) -> Iterator[Expr | None]:
+        """All its expressions over rows."""
+        yield from (self.guarded.where, *self.guarded.keys, *(each.key for each in self.apart.picked))
         for made in self.recipes:
-            yield from columns_in(
-                made.extra, *(part for p in made.partials for part in (p.arg, p.by, p.where))
-            )
+            yield made.extra
+            yield from (part for p in made.partials for part in (p.arg, p.by, p.where))
 
 
 def members(taken: Taken, keys: tuple[str, ...], types: Types) -> Iterator[Member]:

@@ -29,6 +29,7 @@ _DIRECT = {
     "min_by": Op.MIN_BY,
     "max_by": Op.MAX_BY,
 }
+_OF_VALUES = ("count_distinct", "approx_count_distinct", "approx_percentile")
 _MOMENTS = {"var_pop", "var_samp", "stddev_pop", "stddev_samp"}
 
 
@@ -38,6 +39,11 @@ class Recipe:
 
     partials: tuple[Partial, ...]
     extra: Expr | None = None
+
+
+def has_extra_key(call: Aggregation) -> bool:
+    """Does it live in a feed with a key more?"""
+    return call.function in _OF_VALUES
 
 
 def recipe(call: Aggregation, where: Expr | None) -> Recipe:
@@ -51,7 +57,7 @@ def recipe(call: Aggregation, where: Expr | None) -> Recipe:
             return Recipe((_sum(call, where),))
         case "avg":
             return Recipe((_sum(call, where), _count(call.args[0], where)))
-        case "count_distinct" | "approx_count_distinct" | "approx_percentile":
+        case name if name in _OF_VALUES:
             return _by_extra_key(call, where)
         case name if name in _MOMENTS:
             return Recipe((Partial(Op.MOMENTS, call.args[0], where=where, type=_type(call)),))
