@@ -44,6 +44,7 @@ lint: $(STAMP)
 	@$(BIN)/ruff format --check .
 	@$(BIN)/ruff check .
 	@$(BIN)/mypy
+	@$(BIN)/mypy benchmarks
 
 format: $(STAMP)
 	@$(BIN)/ruff check --fix .

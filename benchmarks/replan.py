@@ -18,6 +18,7 @@ import click
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
+from pyspark.sql import SparkSession
 
 import weft
 from benchmarks.data import START
@@ -56,7 +57,7 @@ def write(path: Path, rows: int, quiet: int, busy: int) -> None:
         pq.write_table(pa.table(table), path / f"{at:05}.parquet")
 
 
-def run(spark: object, files: Path, home: Path) -> list[str]:
+def run(spark: SparkSession, files: Path, home: Path) -> list[str]:
     """Run the rules over all files; gives why they were switched."""
     session = weft.Session(spark=spark, home=home, placement="driver")
     session.sql(STREAM.format(files=files) + "".join(QUERY.format(at) for at in range(RULES)))

@@ -14,6 +14,7 @@ from pathlib import Path
 from statistics import median
 
 import click
+from pyspark.sql import SparkSession
 
 import weft
 from benchmarks.data import Data, files_of
@@ -82,7 +83,7 @@ def main(rows: int, files: int, repeat: int, data: Path, only: str | None) -> No
     spark.stop()
 
 
-def run(spark: object, files: Path, queries: list[str]) -> None:
+def run(spark: SparkSession, files: Path, queries: list[str]) -> None:
     text = STREAM.format(files=files)
     text += "".join(f"CREATE QUERY q{at} AS {query} INTO noop;\n" for at, query in enumerate(queries))
     with tempfile.TemporaryDirectory(prefix="weft-rules-") as home:

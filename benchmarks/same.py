@@ -34,9 +34,9 @@ def _sorted(parts: Sequence[pa.Table]) -> pa.Table:
 def _equal(mine: pa.ChunkedArray, theirs: pa.ChunkedArray) -> bool:
     if not _is_float(mine):
         return bool(mine.equals(theirs))
-    both = (column.fill_null(np.nan).to_numpy() for column in (mine, theirs))
-    return bool(np.allclose(*both, rtol=1e-9, atol=1e-9, equal_nan=True))
+    left, right = (column.fill_null(np.nan).to_numpy() for column in (mine, theirs))
+    return bool(np.allclose(left, right, rtol=1e-9, atol=1e-9, equal_nan=True))
 
 
 def _is_float(column: pa.ChunkedArray) -> bool:
-    return pa.types.is_floating(column.type)
+    return bool(pa.types.is_floating(column.type))

@@ -106,7 +106,7 @@ def tree_cpu(pid: int) -> float:
         times = [each.cpu_times() for each in (root, *root.children(recursive=True))]
     except psutil.NoSuchProcess:
         return 0.0
-    return sum(each.user + each.system for each in times)
+    return float(sum(each.user + each.system for each in times))
 
 
 def median(runs: list[Took], name: str) -> float:
@@ -117,7 +117,7 @@ def median(runs: list[Took], name: str) -> float:
 def difference(left: Path, right: Path) -> int:
     """How many rows are in one of the two and not in the other."""
     one, other = (f"SELECT * FROM read_parquet('{out}/**/*.parquet')" for out in (left, right))
-    found = duckdb.sql(
+    found = duckdb.execute(
         f"SELECT count(*) FROM (({one} EXCEPT ALL {other}) UNION ALL ({other} EXCEPT ALL {one}))"
     ).fetchall()
     return int(found[0][0])

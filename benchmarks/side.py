@@ -92,7 +92,7 @@ class Contest:
 
 def _age() -> float:
     """Seconds since the process started."""
-    return time.time() - psutil.Process().create_time()
+    return time.time() - float(psutil.Process().create_time())
 
 
 def _count(out: Path | None) -> int:

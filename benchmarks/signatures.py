@@ -11,14 +11,16 @@ from __future__ import annotations
 
 import math
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sized
 from contextlib import contextmanager
 from itertools import combinations
 from pathlib import Path
 from random import Random
 from statistics import median
+from unittest.mock import patch
 
 import click
+from pyspark.sql import SparkSession
 
 import weft
 from benchmarks.data import Data, files_of
@@ -64,14 +66,15 @@ def cases() -> dict[str, list[str]]:
 @contextmanager
 def treated(way: str) -> Iterator[None]:
     """Plans are made as the way says, whatever it costs."""
-    chosen, room = treatment._saved, treatment.Facts.room
-    if way != "chosen":
-        treatment.Facts.room = math.inf
-        treatment._saved = lambda rests, facts: float(len(rests)) if way == "signatures" else 0.0
-    try:
+    if way == "chosen":
         yield
-    finally:
-        treatment._saved, treatment.Facts.room = chosen, room
+        return
+
+    def saved(rests: Sized, facts: treatment.Facts) -> float:
+        return float(len(rests)) if way == "signatures" else 0.0
+
+    with patch.object(treatment.Facts, "room", math.inf), patch.object(treatment, "_saved", saved):
+        yield
 
 
 @click.command()
@@ -107,7 +110,7 @@ def main(rows: int, files: int, repeat: int, spark_rows: bool, data: Path, only:
     spark.stop()
 
 
-def run(spark: object, files: Path, given: list[str]) -> int:
+def run(spark: SparkSession, files: Path, given: list[str]) -> int:
     """Run the queries over all files; gives how many pick by a key."""
     text = STREAM.format(files=files)
     text += "".join(f"CREATE QUERY q{at} AS {query} INTO noop;\n" for at, query in enumerate(given))

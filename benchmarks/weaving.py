@@ -14,6 +14,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from statistics import mean
+from typing import Any
 
 import numpy as np
 
@@ -129,7 +130,7 @@ class Workloads:
     def __init__(self) -> None:
         self._made: dict[tuple[object, ...], Model] = {}
 
-    def zipf(self, count: int, **settings: object) -> Callable[[int], Model]:
+    def zipf(self, count: int, **settings: Any) -> Callable[[int], Model]:
         return lambda seed: self._once(
             ("zipf", count, seed, *settings.items()), lambda: zipf(count, seed, **settings)
         )
