@@ -51,7 +51,7 @@ class Standalone:
 
     def _start(self, name: str, role: str, *options: str, core: int | None = None) -> subprocess.Popen[bytes]:
         pin = [] if core is None else ["taskset", "-c", str(core)]
-        command = [*pin, SPARK / "bin" / "spark-class", f"org.apache.spark.deploy.{role.lower()}.{role}"]
+        command = [*pin, str(SPARK / "bin" / "spark-class"), f"org.apache.spark.deploy.{role.lower()}.{role}"]
         settings = {"SPARK_HOME": str(SPARK), "SPARK_LOCAL_IP": HOST}
         inherited = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
         with open(self.directory / f"{name}.log", "wb") as log:
