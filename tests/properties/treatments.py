@@ -21,12 +21,13 @@ STRANDS = 3
 def treatments(program: Program) -> dict[str, list[Keys]]:
     """By query the keys that it could pick by; those that cannot pick are left out."""
     found: dict[str, list[Keys]] = {}
+    single = [(query, parts(query)) for query in program.queries if not isinstance(query.plan, Related)]
     for stream in program.streams:
         types = {column.name: column.type for column in stream.columns}
         mine = [
-            take(query, types)
-            for query in program.queries
-            if not isinstance(query.plan, Related) and parts(query).stream == stream.name
+            take(query, taken_apart, types)
+            for query, taken_apart in single
+            if taken_apart.stream == stream.name
         ]
         picking = [taken for taken in mine if taken.may_pick and taken.safe.where is not None]
         ranges = _ranges(picking)
