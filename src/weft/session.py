@@ -175,17 +175,27 @@ class Session:
     ) -> Explanation:
         """The shared plan, or one query and what it shares, with what it costs; needs no Spark.
 
-        `rate` (rows a second) and `groups` (of each feed with keys) say what the streams bring, instead of
-        what a running program has counted or, before it runs, is assumed. `analyze`: what was measured beside
-        what is predicted; the program must be running, in this session or, with the same home, elsewhere.
+        It is the plan that runs or, in a home where the program has run, that it goes on with. `rate` (rows a
+        second) and `groups` (of each feed with keys) say what the streams bring, instead of what a running
+        program has counted or, before it runs, is assumed. `analyze`: what was measured beside what is
+        predicted; the program must be running, in this session or, with the same home, elsewhere.
         """
         measured = self._measured(analyze)
         loads = (Loads() if measured is None else measured.loads()).given(*checked(rate, groups))
         basis = Basis(loads, constants_of(self.home))
         decided = None if self._running is None else self._running.decided
-        plan = None if self._running is None else self._running.plan
-        told = measured if analyze else None
+        told, plan = measured if analyze else None, self._in_force(basis)
         return explain_program(self.program, name, format, basis, told, decided, plan, self._only_spark)
+
+    def _in_force(self, basis: Basis) -> SharedPlan | None:
+        """The plan that runs or, in a home where the program has run, goes on; None: it has yet to begin."""
+        if self._running is not None:
+            return self._running.plan
+        if not (self.home / "weft.json").exists():
+            return None
+        from weft.engine.resumed import plan_in  # noqa: PLC0415  Arrow is not needed before
+
+        return plan_in(self.home, self.program, basis)
 
     def _only_spark(self, plan: SharedPlan) -> Mapping[str, str]:
         """The relations that executors could not carry out, and why."""
@@ -196,10 +206,15 @@ class Session:
         return only_spark(plan.related, {stream.name: stream for stream in self.program.streams})
 
     def _measured(self, wanted: bool) -> Measured | None:
-        """What the run has counted and used; that of another process only if it is `wanted`."""
+        """What the run, here or in another process, has counted and used; if it is `wanted`, one must run."""
         if self._running is not None:
             return self._running.measured()
-        return reported(self.home) if wanted else None
+        try:
+            return reported(self.home)
+        except RunError:
+            if wanted:
+                raise
+            return None
 
     def calibrate(self) -> Constants:
         """Measure what work takes on this machine, and keep it in the home for the costs in explain."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from functools import partial
 from pathlib import Path
 
@@ -69,6 +70,7 @@ def test_a_run_switches_by_itself_and_says_so(
     session = run(spark, tmp_path, placement)
     (happened,) = session.measured().switches
     (said,) = session.sql("EXPLAIN ANALYZE;")
+    plan = json.loads(session.explain(format="json"))["shared"]
     session.stop()
     assert happened.why.startswith("8 queries from key key to rows asked: ")
     assert happened.settled
@@ -76,6 +78,9 @@ def test_a_run_switches_by_itself_and_says_so(
     for name in ("q0", "q7"):
         assert counts(session, name) == [2, *[4] * (FILES // 2 - 1), 2]
         assert session.verify(name).equal
+    another = Session(home=tmp_path / "home")
+    another.sql(TEXT.format(tmp_path / "files"))
+    assert json.loads(another.explain(format="json"))["shared"] == plan
     reported = read_status(tmp_path / "home")
     assert reported is not None
     assert f"  {happened.why}" in as_text(report(reported, reported.updated, reported.queries), 400)

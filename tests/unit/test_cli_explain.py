@@ -121,10 +121,12 @@ def test_what_another_process_measures_stands_beside_what_is_predicted(program: 
     assert found["answers"]["low"]["measured"] == pytest.approx(40 / 60)
 
 
-def test_without_analyze_the_report_of_another_process_is_not_looked_at(
-    program: Path, tmp_path: Path
-) -> None:
-    assert "assumed" in weft(program, "--home", report(tmp_path / "home")).output
+def test_streams_are_as_another_process_has_counted_them(program: Path, tmp_path: Path) -> None:
+    said = weft(program, "--home", report(tmp_path / "home")).output
+    assert "5,000 rows/s and 40 groups measured" in said
+    assert "predicted and measured" not in said
+    ended = weft(program, "--home", report(tmp_path / "ended", state="stopped")).output
+    assert "10,000 rows/s and 100 groups assumed" in ended
 
 
 @pytest.mark.parametrize(

@@ -46,10 +46,12 @@ def command(
     Without QUERY: the shared plan of the whole program. With: the logical plan of each, every line ending in
     its update pattern, and what it shares with the others.
 
-    Costs are predicted, CPU time for each second of stream. What the streams bring is assumed unless --rate
-    and --groups say it; what work takes on this machine is as shipped until `weft calibrate` has measured it.
-    With --analyze the streams are as the program that runs in the home has counted them during its last
-    minute, and what it used stands beside what is predicted.
+    In a home where the program runs, or has run, the plan is the one it has there.
+
+    Costs are predicted, CPU time for each second of stream. What the streams bring is what the program that
+    runs in the home has counted during its last minute, else assumed, unless --rate and --groups say it. What
+    work takes on this machine is as shipped until a first start or `weft calibrate` has measured it. With
+    --analyze what the running program used stands beside what is predicted.
 
     \b
     --format json:

@@ -8,8 +8,8 @@ out until its text changes. With a query its views change, and those of its tabl
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 
 from weft.errors import RunError
 from weft.lang.parse import parse_program
@@ -19,7 +19,7 @@ from weft.log.catalog import Catalog, NewQuery, QueryVersion
 from weft.plan.nodes import Program, Query
 from weft.plan.reads import reads
 from weft.share.model.measured import Happened
-from weft.share.predicates import Turn
+from weft.share.predicates import Turn, Turns
 from weft.times import Instant
 
 Bound = Callable[[Query], Instant | None]
@@ -43,6 +43,15 @@ class Change:
 
     def __bool__(self) -> bool:
         return bool(self.add or self.drop or self.streams)
+
+
+@dataclass(frozen=True, slots=True)
+class Recorded:
+    """A program as it is to be in force: without queries that failed, and what was decided of the others."""
+
+    program: Program
+    picks_by: PicksBy
+    turns: Turns  # of those that were switched while they ran: when, and what is left from before
 
 
 class Texts:
@@ -108,13 +117,18 @@ def unchanged(catalog: Catalog, program: Program, texts: Texts) -> dict[str, Que
     }
 
 
-def turns(versions: Iterable[QueryVersion]) -> dict[str, Turn]:
-    """Of the queries that were switched while they ran, when, and what is left from before."""
-    return {
-        query.name: Turn(query.switched.at, query.switched.before)
-        for query in versions
-        if query.switched is not None
-    }
+def recorded(catalog: Catalog, program: Program, texts: Texts) -> Recorded:
+    """What the catalog says of the queries of a program."""
+    out, known = left_out(catalog, program, texts), unchanged(catalog, program, texts)
+    return Recorded(
+        replace(program, queries=tuple(query for query in program.queries if query.name not in out)),
+        {name: version.picks_by for name, version in known.items()},
+        {
+            name: Turn(version.switched.at, version.switched.before)
+            for name, version in known.items()
+            if version.switched is not None
+        },
+    )
 
 
 def switches(catalog: Catalog, most: int) -> tuple[Happened, ...]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from weft.engine.bucketed import Bucketed
 from weft.engine.buckets import spread
-from weft.engine.epochs import PicksBy, Whole, change, left_out, turns, unchanged
+from weft.engine.epochs import PicksBy, Whole, change, recorded
 from weft.engine.held import Held, first_bound
 from weft.engine.knowledge import basis_of
 from weft.engine.recovery import warm
@@ -53,15 +53,8 @@ def put_in_force(runtime: Runtime, program: Program) -> None:
 
 def planned(runtime: Runtime, program: Program, anew: bool = False) -> SharedPlan:
     """The plan of the queries that are to be in force; `anew`: without what others have left behind."""
-    out = left_out(runtime.catalog, program, runtime.texts)
-    known = unchanged(runtime.catalog, program, runtime.texts)
-    return runtime.planner.plan(
-        replace(program, queries=tuple(query for query in program.queries if query.name not in out)),
-        {name: version.picks_by for name, version in known.items()},
-        anew,
-        basis_of(runtime),
-        turns=turns(known.values()),
-    )
+    found = recorded(runtime.catalog, program, runtime.texts)
+    return runtime.planner.plan(found.program, found.picks_by, anew, basis_of(runtime), turns=found.turns)
 
 
 def bound(
