@@ -2,15 +2,17 @@
 
 Bench(path, text)     opens the home in `path` with a program, as `weft run` does, real sinks included
 bench.ingest(rows)    one batch; bench.step(), bench.drain(), bench.deliver() go on from there
+bench.change(text)    puts another program in force, from the next batch on
 bench.close()         forgets all that is in memory, as a crash does
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 
 import duckdb
 import pyarrow as pa
@@ -27,7 +29,7 @@ from weft.log.catalog import Catalog
 from weft.log.home import Home, file_name
 from weft.optimize.pipeline import optimize_program
 from weft.plan.bind import bind_program
-from weft.plan.nodes import Program
+from weft.plan.nodes import Program, Query, Stream
 from weft.share.nodes import Op, Partial, StreamPlan
 from weft.share.parts import parts
 from weft.share.rowcolumns import key_layout
@@ -77,6 +79,13 @@ class Bench:
     def close(self) -> None:
         self.home.close()
 
+    def change(self, text: str, stream: str = STREAM) -> None:
+        """Put another program in force, as a session does: what stays is the very object."""
+        program, before = bound(stream + text), self.runtime.program
+        queries, streams = _kept(program.queries, before.queries), _kept(program.streams, before.streams)
+        self.runtime.change(replace(program, queries=queries, streams=streams))
+        self.outlets.open_all()
+
     def batch(self, rows: Sequence[Row], stream: str = "trades") -> Batch:
         """Level 1 of the next batch of a stream, under the plan in force now."""
         epoch, plan = self.runtime.stream_plan(stream)
@@ -104,6 +113,14 @@ class Bench:
 
     def dead(self, key: str) -> list[dict[str, Any]]:
         return read(self.path / "home" / "dead" / file_name(key))
+
+
+One = TypeVar("One", Query, Stream)
+
+
+def _kept(now: Sequence[One], before: Sequence[One]) -> tuple[One, ...]:
+    known = {one.name: one for one in before}
+    return tuple(known[one.name] if known.get(one.name) == one else one for one in now)
 
 
 @cache

@@ -77,8 +77,7 @@ def live(path: Path) -> None:
     while True:
         bench.step()
         if log.next == CHANGE_AT and not _has_changed(path):
-            bench.runtime.change(bound(STREAM + KEPT + SECOND))
-            bench.outlets.open_all()
+            bench.change(KEPT + SECOND)
             bench.outlets.end_gone(bench.runtime.step_number)
         now += PER_BATCH
         bench.deliver(flush=False)

@@ -9,7 +9,7 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from tests.unit.engine.bench import STREAM, Bench, Row, bound, row
+from tests.unit.engine.bench import Bench, Row, row
 from weft.engine import knowledge, runtime
 from weft.engine.census import LOOK, Census, Told
 from weft.kernels.leasthashes import least_hashes
@@ -51,7 +51,7 @@ def conjunctions() -> str:
 
 def picking(bench: Bench, text: str) -> set[str]:
     """The keys that the queries of the text pick by, which are added now."""
-    bench.runtime.change(bound(STREAM + BY + text))
+    bench.change(BY + text)
     found = {key for query in bench.runtime.running.values() for key in query.picks_by}
     return {key.partition("(")[0] for key in found}
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.unit.engine.bench import STREAM, Bench, Row, bound, row
+from tests.unit.engine.bench import Bench, Row, row
 from weft.engine import census, knowledge, replanning
 from weft.engine.account import Account
 from weft.engine.calibration import keep
@@ -141,7 +141,7 @@ def test_a_program_that_changed_meanwhile_is_not_switched_by_what_was_found_of_t
         """The program changes after every offer: `r0` counts other rows, and the others stay."""
         found = best_offer(*given)  # type: ignore[arg-type]
         offered.append(found)
-        load.bench.runtime.change(bound(STREAM + RULES.replace("'s0'", f"'s{10 + len(offered)}'")))
+        load.bench.change(RULES.replace("'s0'", f"'s{10 + len(offered)}'"))
         return found
 
     monkeypatch.setattr(replanning, "best_offer", best_then_change)

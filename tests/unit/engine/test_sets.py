@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.unit.engine.bench import STREAM, Bench, bound, row
+from tests.unit.engine.bench import Bench, row
 from weft.engine.united import grouping_id
 
 ROLLUP = """
@@ -131,12 +131,11 @@ def test_a_query_that_comes_later_has_its_coarser_sets_of_what_there_is(tmp_path
     bench = Bench(tmp_path, FINE)
     bench.ingest(row("A", 1.0, 1, "x", 1), row("A", 1.0, 2, "y", 3))
     bench.step()
-    bench.runtime.change(bound(STREAM + FINE + ROLLUP))
-    bench.outlets.open_all()
+    bench.change(FINE + ROLLUP)
     bench.ingest(row("B", 1.0, 4, "x", 3))
     finish(bench)
     assert said(bench, "r", "q", "id")[(4, 7, 3)] == 1
-    bench.runtime.change(bound(STREAM + ROLLUP))
+    bench.change(ROLLUP)
     bench.ingest(row("B", 1.0, 8, "x", 21))
     finish(bench)
     assert said(bench, "r", "q", "id")[(24, 8, 3)] == 1

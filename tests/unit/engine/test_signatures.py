@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.unit.engine.bench import STREAM, Bench, Row, bound, row
+from tests.unit.engine.bench import Bench, Row, row
 from weft.kernels.picks import HasAll
 from weft.share.model import treatment
 
@@ -100,8 +100,7 @@ def test_a_later_query_starts_where_its_rows_were_kept(
     bench = start(BOTH + EITHER)
     bench.ingest(*ROWS, *later(ROWS[:1], 8), row("A", 60.0, 1, "a", 10))
     bench.step()
-    bench.runtime.change(bound(STREAM + BOTH + EITHER + query))
-    bench.outlets.open_all()
+    bench.change(BOTH + EITHER + query)
     stored = bench.runtime.running["third"].bound
     assert stored is not None
     assert (stored == 10_000_000) == (bound_ is not None)

@@ -85,7 +85,7 @@ def test_both_halves_answer_in_one_step(bench: Bench) -> None:
 def test_a_query_that_is_dropped_meanwhile_ends_both_halves(bench: Bench) -> None:
     bench.ingest(*rows(1, 1, 2))
     bench.runtime.switch({"r0": ("sym",)}, "a test")
-    bench.runtime.change(bound(STREAM + RULE.format(1)))
+    bench.change(RULE.format(1))
     assert keys(bench) == {()}
     bench.ingest(*rows(15, 16, 17))
     finish(bench)
