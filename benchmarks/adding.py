@@ -1,22 +1,26 @@
 """What does one more query cost while thousands run? `python -m benchmarks.adding`
 
 A session with 5000 queries over a stream of a thousand rows a second. Queries are added one by one, one of
-them with an aggregate that no other has, and dropped again. CPU time of the calling thread, for all of it and
-for the shared plan alone; and the batch that comes next beside the median of those before. Before that, what
-the plans of so many queries hold in memory, and of a thousand whose windows have hardly an edge in common.
+them with an aggregate that no other has, and dropped again. At last two are added with keys of their own, and
+the first is dropped: then the plan is made anew beside the run. CPU time of the calling thread, for all of it
+and for the shared plan alone; and the batch that comes next beside the median of those before. Before that,
+what the plans of so many queries hold in memory, and of a thousand whose windows have hardly an edge in common.
 """
 
 from __future__ import annotations
 
 import gc
 import tempfile
+import threading
 import time
 import tracemalloc
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import median
 from typing import Any
+from unittest.mock import patch
 
 import click
 
@@ -24,10 +28,12 @@ import weft
 from benchmarks.data import Data
 from benchmarks.programs import draw, program
 from benchmarks.weaving import zipf
+from weft.engine.runtime import Runtime
 from weft.lang.parse import parse_program
 from weft.optimize.pipeline import optimize_program
 from weft.plan.bind import bind_program
 from weft.share.build import Planner
+from weft.share.nodes import SharedPlan
 from weft.spark.session import build_session
 from weft.times import SECOND
 
@@ -35,6 +41,10 @@ STREAM = """
 CREATE STREAM events (value BIGINT, timestamp TIMESTAMP, key AS CAST(value % 10 AS INT),
   price AS value * 0.1D, qty AS value) TIMESTAMP BY timestamp DELAY 1 SECOND
   FROM rate OPTIONS ('rowsPerSecond' = '1000');
+"""
+OWN = """
+CREATE QUERY {name} AS SELECT key % {by} AS k, MAX(qty * {by} - key) AS x FROM events [RANGE 77 SECONDS]
+  GROUP BY key % {by};
 """
 PLANNING = 0.020  # CPU-seconds that a query more may take
 
@@ -57,7 +67,7 @@ def main(queries: int, adds: int, settle: float, only_memory: bool) -> None:
     if only_memory:
         return
     spark = build_session("local[*]", {"spark.driver.memory": "3g"})
-    with tempfile.TemporaryDirectory(prefix="weft-adding-") as home, _planning() as planned:
+    with tempfile.TemporaryDirectory(prefix="weft-adding-") as home, _timed() as timed:
         session = weft.Session(spark=spark, home=Path(home) / "home", placement="driver")
         session.sql(STREAM + "".join(statements[:queries]))
         session.start(trigger="1s")
@@ -68,8 +78,11 @@ def main(queries: int, adds: int, settle: float, only_memory: bool) -> None:
         )
         for statement in new:
             name = statement.split()[2]
-            _report(f"add {name}", session, statement, planned, batches)
-            _report(f"drop {name}", session, f"DROP QUERY {name};", planned, batches)
+            _report(f"add {name}", session, statement, timed, batches)
+            _report(f"drop {name}", session, f"DROP QUERY {name};", timed, batches)
+        for name, by in (("thirds", 3), ("fourths", 4)):
+            _report(f"add {name}", session, OWN.format(name=name, by=by), timed, batches)
+        _report("drop thirds", session, "DROP QUERY thirds;", timed, batches)
         session.stop()
     spark.stop()
 
@@ -103,19 +116,27 @@ def held(what: str, text: str) -> str:
     )
 
 
-def _report(
-    what: str, session: weft.Session, statement: str, planned: list[float], batches: list[float]
-) -> None:
-    planned.clear()
+@dataclass
+class Timed:
+    """CPU-seconds of planning, by whom they were taken."""
+
+    caller: list[float] = field(default_factory=list)  # each plan that a change waited for
+    beside: list[float] = field(default_factory=list)  # each time the plan was made anew
+
+
+def _report(what: str, session: weft.Session, statement: str, timed: Timed, batches: list[float]) -> None:
+    timed.caller.clear()
+    timed.beside.clear()
     began, wall = time.thread_time(), time.monotonic()
     session.sql(statement)
     taken, waited = time.thread_time() - began, time.monotonic() - wall
     after = _batches(session, 6.0)
     shown = ", ".join(f"{each:.2f}" for each in after[:3])
+    anew = f"; made anew beside it in {sum(timed.beside) * 1000:.0f} ms CPU" if timed.beside else ""
     click.echo(
-        f"{what}: plan {sum(planned) * 1000:.1f} ms CPU (wanted {PLANNING * 1000:.0f}), "
+        f"{what}: plan {sum(timed.caller) * 1000:.1f} ms CPU (wanted {PLANNING * 1000:.0f}), "
         f"all {taken * 1000:.0f} ms CPU in {waited:.2f} s; the next batches {shown} s, "
-        f"{max(after[:2]) / median(batches):.1f} times the median"
+        f"{max(after[:2]) / median(batches):.1f} times the median{anew}"
     )
 
 
@@ -133,23 +154,27 @@ def _batches(session: weft.Session, seconds: float) -> list[float]:
 
 
 @contextmanager
-def _planning() -> Iterator[list[float]]:
-    """What each call of the planner took."""
-    found: list[float] = []
-    plan: Callable[..., Any] = Planner.plan
+def _timed() -> Iterator[Timed]:
+    """What each call of the planner took, and each plan that was made anew."""
+    timed, caller = Timed(), threading.get_ident()
+    plan, reweave = Planner.plan, Runtime.reweave
 
-    def timed(*args: Any, **kwargs: Any) -> Any:
+    def planned(*args: Any, **kwargs: Any) -> SharedPlan:
         began = time.thread_time()
-        try:
-            return plan(*args, **kwargs)
-        finally:
-            found.append(time.thread_time() - began)
+        made = plan(*args, **kwargs)
+        if threading.get_ident() == caller:
+            timed.caller.append(time.thread_time() - began)
+        return made
 
-    Planner.plan = timed  # type: ignore[method-assign]
-    try:
-        yield found
-    finally:
-        Planner.plan = plan  # type: ignore[method-assign]
+    def rewoven(runtime: Runtime) -> bool:
+        began = time.thread_time()
+        done = reweave(runtime)
+        if done:
+            timed.beside.append(time.thread_time() - began)
+        return done
+
+    with patch.object(Planner, "plan", planned), patch.object(Runtime, "reweave", rewoven):
+        yield timed
 
 
 if __name__ == "__main__":

@@ -51,10 +51,10 @@ def put_in_force(runtime: Runtime, program: Program) -> None:
         warm(runtime, [new.name for new in changed.add if new.whole])
 
 
-def planned(runtime: Runtime, program: Program, anew: bool = False) -> SharedPlan:
-    """The plan of the queries that are to be in force; `anew`: without what others have left behind."""
+def planned(runtime: Runtime, program: Program) -> SharedPlan:
+    """The plan of the queries that are to be in force."""
     found = recorded(runtime.catalog, program, runtime.texts)
-    return runtime.planner.plan(found.program, found.picks_by, anew, basis_of(runtime), turns=found.turns)
+    return runtime.planner.plan(found.program, found.picks_by, basis_of(runtime), turns=found.turns)
 
 
 def bound(

@@ -26,6 +26,7 @@ from weft.engine.epochs import FAILED, PicksBy, Texts, unchanged
 from weft.engine.errands import Crew
 from weft.engine.force import adopt, planned, put_in_force
 from weft.engine.fresh import Fresh
+from weft.engine.knowledge import basis_of
 from weft.engine.meter import Meter
 from weft.engine.recovery import (
     find,
@@ -170,7 +171,8 @@ class Runtime:
                     reason=FAILED + reason,
                     buckets=self.buckets,
                 )
-            adopt(self, self.program, planned(self, self.program, anew=True))
+            self.planner = self.planner.anew(basis_of(self), without=failed)()  # what fails is in the plan
+            self.renew()
 
     def switch(self, picks_by: PicksBy, why: str, epoch: int | None = None) -> bool:
         """Have running queries pick by other columns, in windows that start after all rows so far.
@@ -181,6 +183,21 @@ class Runtime:
             if epoch not in (None, self.epoch):
                 return False
             switch(self, picks_by, why)
+            return True
+
+    def reweave(self) -> bool:
+        """Take what queries needed that are gone out of the plan, once it is much; others go on meanwhile."""
+        with self.lock:
+            planner = self.planner
+            if not planner.is_stale:
+                return False
+            weave = planner.anew(basis_of(self))
+        made = weave()
+        with self._stepping, self.lock:
+            if self.planner is not planner:  # one without queries that fail has taken over
+                return False
+            self.planner = made
+            self.renew()
             return True
 
     def taken(self, stream: str) -> tuple[Taken, ...]:

@@ -7,7 +7,7 @@ What was decided is in the plan as values, for `explain`.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from weft.plan.nodes import Program, Query, Related, Stream, Table
@@ -22,7 +22,7 @@ from weft.share.relations.decided import Decided
 from weft.share.relations.placing import place
 from weft.share.slicing import overlap
 
-STALE = 0.25  # of the queries: when so many have gone, the plan is made anew without what only they needed
+STALE = 0.25  # of the queries: when so many have gone, the plan is to be made without what only they needed
 FEW = 8  # queries that may go before that
 
 
@@ -42,7 +42,10 @@ def build(
 
 
 class Planner:
-    """The shared plan of a program that changes: of what stays, nothing is worked out again."""
+    """The shared plan of a program that changes: of what stays, nothing is worked out again.
+
+    What only queries needed that are gone stays in it. `anew` is without.
+    """
 
     def __init__(self) -> None:
         self._looms: dict[str, Loom] = {}
@@ -58,15 +61,11 @@ class Planner:
         self,
         program: Program,
         hidden: Hidden | None = None,
-        anew: bool = False,
         basis: Basis | None = None,
         decided: Decided | None = None,
         turns: Turns = NO_TURNS,
     ) -> SharedPlan:
-        """The plan of `program`, from that of the one before; queries are known by being the same object.
-
-        `anew`: nothing is left in it of what only queries needed that are gone.
-        """
+        """The plan of `program`, from that of the one before; queries are known by being the same object."""
         related, single = list[Query](), list[Query]()
         for query in program.queries:
             (related if isinstance(query.plan, Related) else single).append(query)
@@ -76,17 +75,43 @@ class Planner:
         before, self._turns = self._turns, turns
         other = {name for name in {**before, **turns} if before.get(name) != turns.get(name)}
         gone = [n for n, taken in self._taken.items() if n in other or now.get(n) is not taken.query]
-        for name in gone:
-            self._drop(name)
+        self._drop(gone)
         streams = {stream.name: stream for stream in program.streams}
         basis = basis or Basis()
-        if anew or self._is_stale(len(now)) or any(_other(loom, streams) for loom in self._looms.values()):
-            self._unravel(streams, basis)
+        if any(_other(loom, streams) for loom in self._looms.values()):
+            self._weave(streams, self.hidden(), basis)
         for stream in program.streams:
             self._looms.setdefault(stream.name, Loom(stream))
         new = [query for query in single if query.name not in self._taken]
         self._add(new, hidden or {}, basis)
         return self._shared()
+
+    @property
+    def is_stale(self) -> bool:
+        """Is much in the plan that no query needs any more?"""
+        if not self._gone:
+            return False
+        return self._gone > max(FEW, STALE * len(self._taken)) or any(
+            loom.has_idle for loom in self._looms.values()
+        )
+
+    def anew(self, basis: Basis, without: Container[str] = ()) -> Callable[[], Planner]:
+        """What makes a planner of the same queries, or without some, with nothing that these do not need.
+
+        That takes as long as all of them do, and may go on beside this one: what changes meanwhile the other
+        takes in with its next plan, as any change.
+        """
+        made, streams = Planner(), {name: loom.stream for name, loom in self._looms.items()}
+        made._taken = {name: taken for name, taken in self._taken.items() if name not in without}
+        made._related, made._tables, made._turns = dict(self._related), self._tables, self._turns
+        fixed = self.hidden()
+
+        def weave() -> Planner:
+            made._weave(streams, fixed, basis)
+            made._shared()  # all that is worked out once, its next plan finds there
+            return made
+
+        return weave
 
     def taken(self, stream: str) -> tuple[Taken, ...]:
         """The queries of a stream, taken apart."""
@@ -120,21 +145,17 @@ class Planner:
         for stream, taken_apart in new.items():
             self._looms[stream].add(taken_apart, hidden, basis, self._turns)
 
-    def _drop(self, name: str) -> None:
-        taken = self._taken.pop(name)
-        self._looms[taken.parts.stream].drop(name)
-        self._total = self._total.without(self._saved.pop(name, _Apart()))
-        self._gone += 1
+    def _drop(self, names: Sequence[str]) -> None:
+        for name in names:
+            taken = self._taken.pop(name)
+            self._looms[taken.parts.stream].drop(name)
+            self._total = self._total.without(self._saved.pop(name, _Apart()))
+        self._gone += len(names)
+        for loom in self._looms.values() if names else ():
+            loom.let_go()
 
-    def _is_stale(self, queries: int) -> bool:
-        if not self._gone:
-            return False
-        idle = [loom.let_go() for loom in self._looms.values()]
-        return any(idle) or self._gone > max(FEW, STALE * queries)
-
-    def _unravel(self, streams: dict[str, Stream], basis: Basis) -> None:
+    def _weave(self, streams: Mapping[str, Stream], fixed: Hidden, basis: Basis) -> None:
         """Begin anew: what was decided stays, and so does what is known of each query by itself."""
-        fixed = self.hidden()
         looms = {name: Loom(stream) for name, stream in streams.items()}
         for name, loom in looms.items():
             same = self._looms.get(name)
@@ -197,7 +218,7 @@ class _Apart:
         return _Apart(self.partials - other.partials, self.updates - other.updates)
 
 
-def _other(loom: Loom, streams: dict[str, Stream]) -> bool:
+def _other(loom: Loom, streams: Mapping[str, Stream]) -> bool:
     """Has its stream gone, or been declared otherwise?"""
     return streams.get(loom.stream.name) is not loom.stream
 

@@ -5,7 +5,7 @@
     wanted     which rows any query asks for
 
 A query that comes adds what it needs and changes nothing of the others; so its plan is made in the time that
-one query takes. When one goes, what only it needed stays until the whole is woven anew: rows go on being
+one query takes. When one goes, what only it needed stays until a new loom takes over: rows go on being
 aggregated by the same code, and the others are where they were.
 """
 
@@ -57,7 +57,7 @@ class Loom:
         self._wanted = _Wanted()
         self._cuts = _Cuts()
         self._strands: dict[int, _Cuts] = {}  # of each by itself
-        self._has_idle: bool | None = None  # a feed that no query reads; None: not known
+        self._has_idle: bool | None = None  # None: not known
 
     def add(self, queries: Iterable[Taken], fixed: Hidden, basis: Basis, turns: Turns = NO_TURNS) -> None:
         """Take in queries; `fixed` tells by which keys some of them pick groups, `turns` since when.
@@ -162,14 +162,20 @@ class Loom:
         for asking in self._asking.values():
             asking.discard(name)
 
-    def let_go(self) -> bool:
-        """Let go of feeds that no query reads any more and none comes after; True: there are others."""
+    def let_go(self) -> None:
+        """Let go of feeds that no query reads any more and none comes after."""
+        self._drafts.keep(max(self._feeds_read(), default=-1) + 1)
+
+    @property
+    def has_idle(self) -> bool:
+        """Is there a feed that no query reads?"""
         if self._has_idle is None:
-            taps = [each for tap in self._taps.values() for half in tap.halves for each in half.sets]
-            read = {each.feed for each in taps} | {final.feed for each in taps for final in each.finals}
-            self._drafts.keep(max(read, default=-1) + 1)
-            self._has_idle = len(read) < len(self._drafts)
+            self._has_idle = len(self._feeds_read()) < len(self._drafts)
         return self._has_idle
+
+    def _feeds_read(self) -> set[int]:
+        taps = [each for tap in self._taps.values() for half in tap.halves for each in half.sets]
+        return {each.feed for each in taps} | {final.feed for each in taps for final in each.finals}
 
     def plan(self) -> StreamPlan:
         """The plan of the queries there are."""

@@ -2,7 +2,7 @@
 
 Spark's thread, per stream   batch ─► level 1 ─► Runtime.commit
 table thread                 source ─► Runtime.refresh
-plan thread                  what was counted ─► Runtime.switch
+plan thread                  what was counted ─► Runtime.reweave, Runtime.switch
 answer thread                          Runtime.step ─► answer log
 delivery thread                                          ─► sinks
 """

@@ -147,7 +147,8 @@ class Running:
             return self.account.measured()
 
     def _replan(self) -> None:
-        """Are queries still treated as they should be?"""
+        """Is the plan still what the queries need, and are they treated as they should be?"""
+        self.runtime.reweave()
         if self._replanning is not None:
             self._replanning.review(self.runtime, self.measured)
 

@@ -8,11 +8,13 @@ from typing import Any
 
 import pytest
 
-from tests.unit.engine.bench import STREAM, Bench, bound, row
+from tests.unit.engine.bench import STREAM, Bench, row
 from weft.engine.report import report
 from weft.errors import RunError
 from weft.kernels.state import FeedState
 from weft.log import home
+from weft.share.build import Planner
+from weft.share.model.forecast import Basis
 
 Open = Callable[..., Bench]
 
@@ -136,8 +138,7 @@ def test_a_changed_query_is_a_new_version_with_its_own_dataset(start: Open) -> N
 def test_a_query_added_while_it_runs_starts_like_one_added_at_a_start(start: Open) -> None:
     bench = start(COUNT)
     feed(bench, 1, 9)
-    bench.runtime.change(bound(STREAM + COUNT + HIGH))
-    bench.outlets.open_all()
+    bench.change(COUNT + HIGH)
     feed(bench, 8.5, 13)
     finish(bench)
     assert ends(bench.answers("high")) == [16]
@@ -147,13 +148,51 @@ def test_a_batch_under_way_at_a_change_is_ingested_for_the_changed_program(start
     bench = start(COUNT)
     feed(bench, 1)
     under_way = bench.batch([row("A", 5, 1, "1", 5)])
-    bench.runtime.change(bound(STREAM + COUNT + HIGH))
-    bench.outlets.open_all()
+    bench.change(COUNT + HIGH)
     assert not bench.runtime.commit(under_way)
     feed(bench, 5)
     finish(bench)
     assert column(bench.answers("high"), "p") == [5]
     assert column(bench.answers("n"), "n") == [1, 1]
+
+
+def test_what_queries_needed_that_are_gone_is_let_go_beside_the_others(start: Open) -> None:
+    bench = start(WIDE + COUNT)
+    feed(bench, 1)
+    bench.change(COUNT)
+    assert len(bench.runtime.plan.streams[0].feeds) == 2
+    under_way = bench.batch([row("A", 5, 1, "1", 5)])
+    assert bench.runtime.reweave()
+    assert len(bench.runtime.plan.streams[0].feeds) == 1
+    assert not bench.runtime.reweave()
+    assert bench.runtime.commit(under_way)
+    feed(bench, 6)
+    finish(bench)
+    assert column(bench.answers("n"), "n") == [1, 2]
+
+
+def test_a_query_that_fails_while_the_plan_is_made_anew_is_not_in_it(start: Open) -> None:
+    bench = start(WIDE + COUNT + CASTS + ";")
+    bench.change(COUNT + CASTS + ";")
+    planner = bench.runtime.planner
+    anew = planner.anew
+
+    def slow(basis: Basis) -> Callable[[], Planner]:
+        bench.runtime.planner.anew = anew  # type: ignore[method-assign]
+        weave = anew(basis)
+
+        def late() -> Planner:
+            bench.runtime.quarantine({"casts": "a test"})
+            return weave()
+
+        return late
+
+    planner.anew = slow  # type: ignore[method-assign, assignment]
+    assert not bench.runtime.reweave()
+    (plan,) = bench.runtime.plan.streams
+    assert [tap.query.name for tap in plan.taps] == ["n"]
+    assert [len(each.partials) for each in plan.feeds] == [1]
+    assert not plan.guards
 
 
 # -- the same however batches fall into steps
@@ -456,7 +495,7 @@ def test_a_stream_dropped_while_it_runs_does_not_stop_the_others(start: Open) ->
     bench = start(COUNT + other, STREAM + quotes)
     feed(bench, 1)
     bench.runtime.commit(bench.batch([row("A", 1, 1, "1", 1)], "quotes"))
-    bench.runtime.change(bound(STREAM + COUNT))
+    bench.change(COUNT)
     feed(bench, 9)
     finish(bench)
     assert ends(bench.answers("n")) == [4, 12]

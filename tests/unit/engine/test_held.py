@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.cases import in_parts
-from tests.unit.engine.bench import STREAM, Bench, Row, bound, row
+from tests.unit.engine.bench import Bench, Row, row
 from weft.engine import runtime
 
 Open = Callable[[str], Bench]
@@ -57,11 +57,6 @@ def feed(bench: Bench, *seconds: float, step: bool = True) -> None:
         bench.step()
 
 
-def change(bench: Bench, text: str) -> None:
-    bench.runtime.change(bound(STREAM + text))
-    bench.outlets.open_all()
-
-
 def answers(bench: Bench, query: str = "new", version: int = 1) -> list[tuple[float, int]]:
     """Ends of windows and sums, after all is answered."""
     bench.step()
@@ -77,7 +72,7 @@ def answers(bench: Bench, query: str = "new", version: int = 1) -> list[tuple[fl
 def test_open_windows_are_answered_from_the_cells_of_another_query(start: Open) -> None:
     bench = start(SUMS)
     feed(bench, *range(1, 10))
-    change(bench, SUMS + new("RANGE 4 SECONDS"))
+    bench.change(SUMS + new("RANGE 4 SECONDS"))
     feed(bench, 10, 17)
     assert bench.runtime.running["new"].bound == 1 * SECOND
     assert answers(bench) == [(8, 4), (12, 3), (20, 1)]  # [0, 4) had been closed
@@ -93,14 +88,14 @@ def test_a_query_added_at_a_start_finds_the_same(start: Open) -> None:
 def test_batches_that_no_step_has_seen_count_as_well(start: Open) -> None:
     bench = start(SUMS)
     feed(bench, *range(1, 10), step=False)
-    change(bench, SUMS + new("RANGE 4 SECONDS"))
+    bench.change(SUMS + new("RANGE 4 SECONDS"))
     assert answers(bench) == [(8, 4), (12, 2)]
 
 
 def test_a_longer_window_starts_where_cells_are_still_held(start: Open) -> None:
     bench = start(SUMS)
     feed(bench, *range(1, 16))  # the watermark stands at 11, [4, 12) is the first open window
-    change(bench, SUMS + new("RANGE 16 SECONDS SLIDE 4 SECONDS"))
+    bench.change(SUMS + new("RANGE 16 SECONDS SLIDE 4 SECONDS"))
     assert bench.runtime.running["new"].bound == 4 * SECOND - 1
     assert answers(bench) == [(20, 12), (24, 8), (28, 4)]
 
@@ -109,8 +104,8 @@ def test_cells_are_not_taken_for_held_because_a_longer_window_was_added(start: O
     bench = start(SUMS)
     feed(bench, *range(1, 16))
     longer = SUMS + new("RANGE 16 SECONDS SLIDE 4 SECONDS", name="longer")
-    change(bench, longer)
-    change(bench, longer + new("RANGE 16 SECONDS SLIDE 8 SECONDS"))
+    bench.change(longer)
+    bench.change(longer + new("RANGE 16 SECONDS SLIDE 8 SECONDS"))
     assert bench.runtime.running["new"].bound == 4 * SECOND - 1
     assert answers(bench) == [(24, 8)]
 
@@ -119,7 +114,7 @@ def test_cells_are_not_taken_for_held_because_a_longer_window_was_added(start: O
 def test_windows_between_the_edges_of_the_cells_wait(start: Open, window: str) -> None:
     bench = start(SUMS)
     feed(bench, *range(1, 10))
-    change(bench, SUMS + new(window))
+    bench.change(SUMS + new(window))
     assert bench.runtime.running["new"].bound == 9 * SECOND
 
 
@@ -127,7 +122,7 @@ def test_windows_between_the_edges_of_the_cells_wait(start: Open, window: str) -
 def test_what_no_cell_holds_waits(start: Open, aggregate: str) -> None:
     bench = start(SUMS)
     feed(bench, *range(1, 10))
-    change(bench, SUMS + new("RANGE 4 SECONDS", aggregate=aggregate))
+    bench.change(SUMS + new("RANGE 4 SECONDS", aggregate=aggregate))
     assert bench.runtime.running["new"].bound == 9 * SECOND
 
 
@@ -135,7 +130,7 @@ def test_what_no_cell_holds_waits(start: Open, aggregate: str) -> None:
 def test_coarser_groups_come_from_finer_ones(start: Open) -> None:
     bench = start(FINE)
     feed(bench, *range(1, 10))
-    change(bench, FINE + new("RANGE 8 SECONDS"))
+    bench.change(FINE + new("RANGE 8 SECONDS"))
     feed(bench, 10, 17)
     assert answers(bench) == [(8, 7), (16, 3), (24, 1)]
 
@@ -143,14 +138,14 @@ def test_coarser_groups_come_from_finer_ones(start: Open) -> None:
 def test_finer_groups_do_not_come_from_coarser_ones(start: Open) -> None:
     bench = start(SUMS)
     feed(bench, *range(1, 10))
-    change(bench, SUMS + new("RANGE 8 SECONDS", keys="sym, note"))
+    bench.change(SUMS + new("RANGE 8 SECONDS", keys="sym, note"))
     assert bench.runtime.running["new"].bound == 9 * SECOND
 
 
 def test_a_changed_query_goes_on_with_the_cells_of_its_last_version(start: Open) -> None:
     bench = start(SUMS)
     feed(bench, *range(1, 10))
-    change(bench, SUMS.replace("GROUP BY sym", "GROUP BY sym HAVING SUM(qty) > 1"))
+    bench.change(SUMS.replace("GROUP BY sym", "GROUP BY sym HAVING SUM(qty) > 1"))
     assert answers(bench, "sums", version=2) == [(8, 7), (12, 6), (16, 2)]
 
 
@@ -174,7 +169,7 @@ def _crash_after_the_change(start: Open, monkeypatch: pytest.MonkeyPatch, text: 
     bench = start(text)
     feed(bench, *range(1, 10))
     feed(bench, 9.5, step=False)
-    change(bench, new("RANGE 8 SECONDS"))  # and the query that held the cells is gone
+    bench.change(new("RANGE 8 SECONDS"))  # and the query that held the cells is gone
     bench = start(new("RANGE 8 SECONDS"))
     feed(bench, 10, 17)
     bench = start(new("RANGE 8 SECONDS"))
@@ -279,7 +274,10 @@ def test_all_windows_after_the_bound_are_whole(
                 place()
                 bench = _changed(bench, text, data.draw(st.booleans(), label="at a start"))
             if rows:
-                bench.ingest(*rows)
+                under_way = bench.batch(rows)
+                if data.draw(st.booleans(), label="reweave"):
+                    bench.runtime.reweave()
+                assert bench.runtime.commit(under_way)
             if data.draw(st.booleans(), label="step"):
                 bench.step()
             if data.draw(st.integers(0, 3), label="crash") == 0:
@@ -299,7 +297,7 @@ def _changed(bench: Bench, text: str, anew: bool) -> Bench:
     if anew:
         bench.close()
         return Bench(bench.path, text)
-    change(bench, text)
+    bench.change(text)
     return bench
 
 
@@ -316,5 +314,5 @@ def test_in_buckets_coarser_groups_start_anew(start: Open, monkeypatch: pytest.M
     monkeypatch.setattr(Bench, "buckets", 3)
     bench = start(FINE)
     feed(bench, *range(1, 10))
-    change(bench, FINE + new("RANGE 8 SECONDS"))
+    bench.change(FINE + new("RANGE 8 SECONDS"))
     assert bench.runtime.running["new"].bound == 9 * SECOND

@@ -10,6 +10,7 @@ import pytest
 from tests.unit.share.test_build import WINDOW, program
 from weft.plan.nodes import Program
 from weft.share.build import FEW, Planner, build
+from weft.share.model.forecast import Basis
 from weft.share.nodes import SharedPlan, StreamPlan, Tap
 from weft.share.slicing import lies_on, pairs_of
 
@@ -79,10 +80,14 @@ def test_queries_come_and_go(seed: int) -> None:
     everything, rng, planner = queries(60, seed), Random(seed), Planner()
     there = set(rng.sample(range(60), 20))
     for _ in range(12):
+        weave = planner.anew(Basis())
         there ^= set(rng.sample(range(60), rng.choice([1, 1, 1, 12])))
         some = tuple(query for at, query in enumerate(everything.queries) if at in there)
         now = replace(everything, queries=some)
         check(planner.plan(now), now, planner)
+        if planner.is_stale and rng.random() < 0.7:  # one that was made meanwhile takes over
+            hidden, planner = planner.hidden(), weave()
+            check(planner.plan(now, hidden), now, planner)
 
 
 def test_what_stays_is_the_same() -> None:
@@ -92,32 +97,40 @@ def test_what_stays_is_the_same() -> None:
     assert [id(tap) for tap in after.taps[: len(before.taps)]] == [id(tap) for tap in before.taps]
 
 
-def test_what_only_a_query_needed_that_is_gone_stays_for_a_while() -> None:
+def test_what_only_a_query_needed_that_is_gone_stays_until_one_takes_over_that_is_anew() -> None:
     texts = [f"SELECT MAX(price * {at}) AS x FROM trades {WINDOW}" for at in range(4 * FEW)]
     whole, planner = program(*texts), Planner()
     planner.plan(whole)
-    (one,) = planner.plan(replace(whole, queries=whole.queries[1:])).streams
-    assert len(one.feeds[0].partials) == 1 + len(texts)
-    (other,) = planner.plan(replace(whole, queries=whole.queries[FEW + 1 :])).streams
-    assert len(other.feeds[0].partials) == len(texts) - FEW
+    planner.plan(replace(whole, queries=whole.queries[FEW:]))
+    assert not planner.is_stale
+    rest = replace(whole, queries=whole.queries[FEW + 1 :])
+    assert len(planner.plan(rest).streams[0].feeds[0].partials) == 1 + len(texts)
+    assert planner.is_stale
+    planner = planner.anew(Basis())()
+    assert len(planner.plan(rest).streams[0].feeds[0].partials) == len(texts) - FEW
+    assert not planner.is_stale
 
 
-def test_nothing_is_left_where_a_plan_is_wanted_anew() -> None:
+def test_one_that_is_anew_may_be_without_queries() -> None:
     whole = program(*(f"SELECT MAX(price * {at}) AS x FROM trades {WINDOW}" for at in range(3)))
     planner = Planner()
     planner.plan(whole)
-    (one,) = planner.plan(replace(whole, queries=whole.queries[1:]), anew=True).streams
+    planner = planner.anew(Basis(), without={whole.queries[0].name})()
+    (one,) = planner.plan(replace(whole, queries=whole.queries[1:])).streams
     assert len(one.feeds[0].partials) == 3
 
 
-def test_a_feed_that_nobody_reads_is_gone() -> None:
+def test_a_feed_that_nobody_reads_is_not_in_one_that_is_anew() -> None:
     whole = program(
         f"SELECT symbol, COUNT(*) AS n FROM trades {WINDOW} GROUP BY symbol",
         f"SELECT venue, COUNT(*) AS n FROM trades {WINDOW} GROUP BY venue",
     )
     planner = Planner()
-    assert len(planner.plan(whole).streams[0].feeds) == 2
-    assert len(planner.plan(replace(whole, queries=whole.queries[1:])).streams[0].feeds) == 1
+    planner.plan(whole)
+    rest = replace(whole, queries=whole.queries[1:])
+    assert len(planner.plan(rest).streams[0].feeds) == 2
+    assert planner.is_stale
+    assert len(planner.anew(Basis())().plan(rest).streams[0].feeds) == 1
 
 
 def test_a_feed_that_came_last_goes_and_nothing_else_is_worked_out_again() -> None:
