@@ -4,7 +4,8 @@ A session with 5000 queries over a stream of a thousand rows a second. Queries a
 them with an aggregate that no other has, and dropped again. At last two are added with keys of their own, and
 the first is dropped: then the plan is made anew beside the run. CPU time of the calling thread, for all of it
 and for the shared plan alone; and the batch that comes next beside the median of those before. Before that,
-what the plans of so many queries hold in memory, and of a thousand whose windows have hardly an edge in common.
+what the plans of so many queries hold in memory, and of a thousand whose windows have hardly an edge in
+common.
 """
 
 from __future__ import annotations

@@ -66,7 +66,7 @@ def plan(
 ) -> StreamPlan:
     return StreamPlan(
         stream=of,
-        edges=edges or Edges(1_000_000, (), 1.0, ""),
+        edges=edges or Edges(1_000_000, (), ""),
         feeds=feeds,
         taps=(),
         standing=tuple(standing),

@@ -224,7 +224,7 @@ def test_slices_before_1970_and_at_uneven_edges(spark: SparkSession, run: Run) -
     rows = [("A", 1.0, 1, us) for us in (-1, -SECOND, 0, 2_999_999, 3_000_000, 3_500_000, 5_000_000)]
     uniform = plan(stream(TRADES), feed([], partial(Op.COUNT)))
     assert cells(run(batch(spark, rows), uniform), "f0_p0") == {(-1,): 2, (0,): 1, (2,): 1, (3,): 2, (5,): 1}
-    edges = Edges(None, ((3_000_000, 0), (5_000_000, 500_000)), 1.0, "")
+    edges = Edges(None, ((3_000_000, 0), (5_000_000, 500_000)), "")
     uneven = plan(stream(TRADES), feed([], partial(Op.COUNT)), edges=edges)
     assert cells(run(batch(spark, rows), uneven), "f0_p0") == {(-3,): 2, (0.5,): 1, (0,): 1, (3,): 3}
 

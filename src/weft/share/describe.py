@@ -7,6 +7,7 @@ from typing import Any
 from weft.share.nodes import Feed, SharedPlan, StreamPlan, Tap
 from weft.share.same import same_as
 from weft.share.show import partials_of, show_picks, show_sets
+from weft.share.weave.rates import rate_of
 from weft.times import BEGINNING
 
 
@@ -24,14 +25,15 @@ def describe(plan: SharedPlan) -> dict[str, Any]:
 
 
 def _stream(plan: StreamPlan) -> dict[str, Any]:
-    edges, same = plan.edges, same_as(plan)
+    edges, rate, same = plan.edges, rate_of(plan.edges), same_as(plan)
     return {
         "stream": plan.stream.name,
         "edges": {
             "grain_us": edges.grain,
             "combined": edges.combined,
             "pairs_us": [list(pair) for pair in edges.pairs],
-            "per_second": edges.rate,
+            "per_second": rate.value,
+            "exact": rate.exact,
             "reason": edges.reason,
         },
         "feeds": [_feed(at, feed) for at, feed in enumerate(plan.feeds)],

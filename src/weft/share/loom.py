@@ -30,6 +30,7 @@ from weft.share.signatures import is_signature
 from weft.share.slicing import Pair, cut, pairs_of
 from weft.share.strands import strand_of, without_strand
 from weft.share.treatments import Picks, judged, with_signatures
+from weft.share.weave.rates import fine_rate
 from weft.times import Duration
 
 NO_TURNS: Turns = {}
@@ -114,7 +115,7 @@ class Loom:
 
     def _known(self, basis: Basis) -> Facts:
         by_row = basis.constants.by_columns if self.stream.statement.format == "parquet" else 1.0
-        return Facts(basis.loads.of(self.stream.name), basis.constants, self._cuts.edges().fine, by_row)
+        return Facts(basis.loads.of(self.stream.name), basis.constants, fine_rate(self._cuts.edges()), by_row)
 
     def _ask(self, taken: Taken) -> None:
         """Note what values it asks rows for, those by which it does not pick."""

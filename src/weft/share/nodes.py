@@ -17,7 +17,7 @@ from weft.kernels.picks import Choice, Pick
 from weft.lang.statements import Expr, WindowSpec
 from weft.plan.nodes import Named, Project, Query, Stream
 from weft.plan.relations import Relation
-from weft.times import BEGINNING, SECOND, Duration, Instant
+from weft.times import BEGINNING, Duration, Instant
 
 if TYPE_CHECKING:
     from weft.share.relations.placing import Placing
@@ -64,6 +64,14 @@ class Partial:
 
 
 @dataclass(frozen=True, slots=True)
+class Rate:
+    """How often something happens, a second."""
+
+    value: float
+    exact: bool = True  # else estimated, from a sample
+
+
+@dataclass(frozen=True, slots=True)
 class Edges:
     """Where the time line is cut. A slice is named by its start.
 
@@ -73,14 +81,9 @@ class Edges:
 
     grain: Duration | None
     pairs: tuple[tuple[Duration, Duration], ...]  # (slide, phase), sorted, distinct
-    rate: float  # edges per second of what is kept, an upper bound where explicit
     reason: str
     combined: bool = False
-
-    @property
-    def fine(self) -> float:
-        """Edges per second of what batches are cut into."""
-        return SECOND / self.grain if self.combined and self.grain is not None else self.rate
+    known: Rate | None = None  # of the slices that are kept, where it does not follow from the pairs
 
 
 @dataclass(frozen=True, slots=True)

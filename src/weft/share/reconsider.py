@@ -31,6 +31,7 @@ from weft.share.picking import show_key
 from weft.share.predicates import Equals, Hidden, Turn
 from weft.share.signatures import is_signature, read_signature
 from weft.share.strands import in_strand, strand_of, without_strand
+from weft.share.weave.rates import fine_rate
 from weft.times import BEGINNING, SECOND
 
 Keys = tuple[str, ...]
@@ -169,7 +170,7 @@ def _is_counted(key: str, load: Load) -> bool:
 
 def _counted(load: Load, plan: StreamPlan) -> dict[Keys, float]:
     """The groups of all feeds: as counted, or as if their keys did not depend on each other."""
-    facts = Facts(load, Basis().constants, plan.edges.fine)
+    facts = Facts(load, Basis().constants, fine_rate(plan.edges))
     keys = [tuple(key.sql for key in feed.keys) for feed in plan.feeds if not feed.extra]
     guessed = {each: prod(_values(key, load, facts) for key in each) for each in keys}
     return guessed | dict(load.counted)

@@ -15,6 +15,7 @@ from weft.share.picking import is_guard, show_key, show_pick
 from weft.share.same import same_as
 from weft.share.slicing import overlap
 from weft.share.table import table
+from weft.share.weave.rates import rate_of
 from weft.times import BEGINNING, show_duration, show_instant
 
 Names = Mapping[str, str]  # an expression as SQL: what it is called
@@ -81,15 +82,20 @@ def _show_stream(plan: StreamPlan) -> str:
 
 def _show_edges(edges: Edges) -> str:
     if edges.combined and edges.grain is not None:
-        kept = f"to those at which windows start or end, at most {edges.rate:.4g} a second"
+        kept = f"to those at which windows start or end, {_show_rate(edges)}"
         return f"every {show_duration(edges.grain)}, combined {kept}"
     if edges.grain is not None:
-        return f"every {show_duration(edges.grain)}, {edges.rate:.4g} a second"
+        return f"every {show_duration(edges.grain)}, {_show_rate(edges)}"
     pairs = ", ".join(
         f"{show_duration(slide)}" + (f" + {show_duration(phase)}" if phase else "")
         for slide, phase in edges.pairs
     )
-    return f"at every {pairs}; at most {edges.rate:.4g} a second"
+    return f"at every {pairs}; {_show_rate(edges)}"
+
+
+def _show_rate(edges: Edges) -> str:
+    rate = rate_of(edges)
+    return f"{rate.value:.4g} a second" if rate.exact else f"about {rate.value:.4g} a second, by a sample"
 
 
 def _feed_row(plan: StreamPlan, at: int, sketches: Names) -> tuple[str, ...]:
@@ -203,7 +209,7 @@ def _show_partial(partial: Partial, sketches: Names) -> str:
 def _show_tap(plan: StreamPlan, tap: Tap) -> str:
     mine, sketches = partials_of(plan, tap), sketches_of(plan)
     edges = plan.feeds[tap.feed].edges or plan.edges
-    slices = max(1, round(tap.window.range / 1_000_000 * edges.rate))
+    slices = max(1, round(tap.window.range / 1_000_000 * rate_of(edges).value))
     lines = [
         f"{tap.query.name}: {show_window(tap.window)} of {plan.stream.name}",
         f"  slices   {_show_edges(edges)}; a window is about {slices} of them, a row stands in "

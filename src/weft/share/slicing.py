@@ -32,15 +32,15 @@ def cut(windows: Iterable[WindowSpec]) -> Edges:
     """Edges that hold every start and every end of every window."""
     pairs = distinct_pairs(windows)
     if not pairs:
-        return Edges(SECOND, (), 1.0, "no windows")
+        return Edges(SECOND, (), "no windows")
     grain = gcd(*(part for pair in pairs for part in pair))
-    even, exact = SECOND / grain, sum(SECOND / slide for slide, _ in pairs)
-    if exact * FEWER > even:
-        return Edges(grain, pairs, even, f"all windows start and end on multiples of {show_duration(grain)}")
-    against = f"{exact:.4g} edges/s, against {even:.4g} with the common divisor {show_duration(grain)}"
+    even, most = SECOND / grain, sum(SECOND / slide for slide, _ in pairs)
+    if most * FEWER > even:
+        return Edges(grain, pairs, f"all windows start and end on multiples of {show_duration(grain)}")
+    against = f"at most {most:.4g} edges/s, against {even:.4g} with the common divisor {show_duration(grain)}"
     if len(pairs) <= MOST_PAIRS:
-        return Edges(None, pairs, exact, against)
-    return Edges(grain, pairs, exact, against, combined=True)
+        return Edges(None, pairs, against)
+    return Edges(grain, pairs, against, combined=True)
 
 
 def distinct_pairs(windows: Iterable[WindowSpec]) -> tuple[Pair, ...]:

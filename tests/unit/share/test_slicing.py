@@ -4,7 +4,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from weft.lang.statements import WindowSpec
+from weft.share.nodes import Rate
 from weft.share.slicing import cut, distinct_pairs, lies_on, overlap
+from weft.share.weave.rates import fine_rate, rate_of
 from weft.times import SECOND
 
 windows = st.lists(
@@ -45,7 +47,7 @@ def test_two_cuts_a_slide_when_the_range_is_no_multiple_of_it():
 def test_windows_on_a_common_grid_are_cut_uniformly():
     edges = cut([WindowSpec(60 * SECOND, SECOND), WindowSpec(10 * SECOND, 5 * SECOND)])
     assert edges.grain == SECOND
-    assert edges.rate == 1.0
+    assert rate_of(edges) == Rate(1.0)
 
 
 def test_a_common_divisor_that_is_far_too_fine_gives_explicit_edges():
@@ -64,7 +66,8 @@ def test_batches_are_cut_evenly_where_edges_are_too_many_for_an_expression():
     odd = [WindowSpec(60 * SECOND + at * 1000, 30 * SECOND + at * 7000) for at in range(12)]
     edges = cut(odd)
     assert (edges.grain, edges.combined) == (1000, True)
-    assert edges.rate == sum(SECOND / slide for slide, _ in edges.pairs) < 1
+    assert fine_rate(edges) == 1000.0
+    assert rate_of(edges).value <= sum(SECOND / slide for slide, _ in edges.pairs) < 1
 
 
 @given(windows)

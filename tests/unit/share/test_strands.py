@@ -19,6 +19,7 @@ from weft.share.nodes import StreamPlan
 from weft.share.predicates import Turn
 from weft.share.reconsider import best_offer
 from weft.share.strands import in_strand, strand_of, without_strand
+from weft.share.weave.rates import rate_of
 
 QUERY = (
     "CREATE QUERY q{} AS SELECT sym, {} AS v FROM trades [RANGE {} SECONDS SLIDE {} SECONDS] GROUP BY sym;"
@@ -62,8 +63,8 @@ def test_a_strand_stands_among_the_keys(keys: tuple[str, ...]) -> None:
 def test_rows_are_aggregated_once_and_each_strand_is_cut_at_its_own_edges() -> None:
     plan = planned(program(), 1, 1, 1, 1, 0)
     assert len(plan.roots) == 1
-    rates = {feed.strand: feed.edges.rate for feed in plan.feeds if feed.edges is not None}
-    assert rates[1] < rates[0] <= plan.edges.rate
+    rates = {feed.strand: rate_of(feed.edges).value for feed in plan.feeds if feed.edges is not None}
+    assert rates[1] < rates[0] <= rate_of(plan.edges).value
     assert [plan.feeds[tap.feed].strand for tap in plan.taps] == [1, 1, 1, 1, 0]
 
 

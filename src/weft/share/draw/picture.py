@@ -21,6 +21,7 @@ from weft.share.model.show import show_load
 from weft.share.nodes import SharedPlan, StreamPlan
 from weft.share.relations.program import without_relations
 from weft.share.show import show_keys, sketches_of
+from weft.share.weave.rates import rate_of
 from weft.times import show_duration
 
 ROW, GAP, TOP = 20.0, 12.0, 76.0
@@ -111,7 +112,7 @@ class _Picture:
     def _slices(self) -> str:
         edges = self._plan.edges
         every = f"every {show_duration(edges.grain)}" if edges.grain else f"{len(edges.pairs)} phases"
-        return f"slices {every}, {plain(edges.rate)} a second"
+        return f"slices {every}, {plain(rate_of(edges).value)} a second"
 
     def _ribbons(self) -> Iterator[str]:
         """From rows to feeds, from feeds to those combined from them and to their bands."""

@@ -21,11 +21,12 @@ from weft.share.model.constants import Constants
 from weft.share.model.cost import Charge
 from weft.share.model.load import Load
 from weft.share.model.price import Priced
-from weft.share.nodes import Partial, StreamPlan, Tap
+from weft.share.nodes import Partial, Rate, StreamPlan, Tap
 from weft.share.slicing import MOST_PAIRS, cut, overlap
 from weft.share.weave.classes import EdgeClass, edge_classes
 from weft.share.weave.history import history_of
 from weft.share.weave.points import Points, points_of
+from weft.share.weave.rates import rate_of
 
 MOST_CLASSES = 300  # beyond, finding groups takes seconds
 CUTS = 12  # of the history of merges that are looked at
@@ -122,7 +123,7 @@ def _cuts(plan: StreamPlan) -> list[list[StreamPlan]]:
     if len(classes) < 2:
         return []
     if len(classes) > MOST_CLASSES:
-        return [[some_taps(plan, [plan.taps[at] for at in one.members], one.rate) for one in classes]]
+        return [[some_taps(plan, [plan.taps[at] for at in one.members], Rate(one.rate)) for one in classes]]
     points = points_of(classes)
     history = history_of(classes, points)
     partitions = [history.partition(len(classes) - count) for count in _counts(len(classes))]
@@ -141,17 +142,16 @@ def _group(
     taps = [plan.taps[at] for at in sorted(at for one in group for at in classes[one].members)]
     if sum(len(classes[one].pairs) for one in group) <= MOST_PAIRS:  # its rows may be cut otherwise than all
         return some_taps(plan, taps)
-    rate = points.rate(group)
-    return some_taps(plan, taps, min(rate, plan.edges.rate))
+    return some_taps(plan, taps, Rate(min(points.rate(group), rate_of(plan.edges).value), points.exact))
 
 
-def some_taps(plan: StreamPlan, taps: Sequence[Tap], rate: float | None = None) -> StreamPlan:
+def some_taps(plan: StreamPlan, taps: Sequence[Tap], rate: Rate | None = None) -> StreamPlan:
     """The plan of some of the queries: the feeds and partials that they read, and slices of their own.
 
     What is left of an earlier treatment is not in it: it goes by itself. `rate`: the edges a second of their
     slices, where that is known.
     """
-    edges = cut([tap.window for tap in taps]) if rate is None else replace(plan.edges, rate=rate)
+    edges = cut([tap.window for tap in taps]) if rate is None else replace(plan.edges, known=rate)
     kept = {at: sorted(used) for at, used in sorted(_used(plan, taps).items())}
     places = {at: place for place, at in enumerate(kept)}
     feeds = tuple(

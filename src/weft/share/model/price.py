@@ -20,6 +20,7 @@ from weft.share.model.load import Load, occupied
 from weft.share.model.readers import Readers, readers
 from weft.share.nodes import Feed, StreamPlan, Tap
 from weft.share.signatures import Signature, signatures_in
+from weft.share.weave.rates import fine_rate, rate_of
 from weft.times import SECOND
 
 _DENSE = 16  # places a cell: groups that are rarer than this in a slice are kept as a list
@@ -37,7 +38,7 @@ class Priced:
 
     @staticmethod
     def of(plan: StreamPlan, constants: Constants, load: Load, fine: float | None = None) -> Priced:
-        cut = plan.edges.rate if _by_columns(plan) else plan.edges.fine
+        cut = rate_of(plan.edges).value if _by_columns(plan) else fine_rate(plan.edges)
         return Priced(plan, readers(plan), constants, load, cut if fine is None else fine)
 
     def under(self, load: Load) -> Priced:
@@ -182,7 +183,7 @@ class Priced:
 
     def _rate(self, feed: Feed) -> float:
         """The edges a second of its slices."""
-        return (feed.edges or self.plan.edges).rate
+        return rate_of(feed.edges or self.plan.edges).value
 
     def _is_dense(self, feed: Feed) -> bool:
         """Are cells a matrix, because groups are in many slices?"""

@@ -57,7 +57,7 @@ def points_of(
     """All points of one period if it is not too long, else a sample."""
     unit = gcd(*(part for one in classes for pair in one.pairs for part in pair)) or 1
     scaled = [tuple((s // unit, p // unit) for s, p in one.pairs) for one in classes]
-    period = _period((pairs[0][0] for pairs in scaled), longest)
+    period = period_of((pairs[0][0] for pairs in scaled), longest)
     if period is None:
         return _sample(scaled, SECOND / unit, seed, max(FEWEST, sampled // max(1, len(classes))))
     return _enumerate(scaled, SECOND / unit, period)
@@ -124,7 +124,7 @@ def probes_of(
     everything = [pair for pairs in (*classes, *others) for pair in pairs]
     unit = gcd(*(part for pair in everything for part in pair)) or 1
     mine = [tuple((s // unit, p // unit) for s, p in pairs) for pairs in classes]
-    period = _period((slide // unit for slide, _ in everything), most)
+    period = period_of((slide // unit for slide, _ in everything), most)
     if period is not None:
         times = np.flatnonzero(np.any([has_edge(np.arange(period), pairs) for pairs in mine], axis=0))
         return Probes(times, np.full(len(times), SECOND / unit / period), unit)
@@ -136,7 +136,7 @@ def probes_of(
     return Probes(times, 1.0 / np.asarray(chances), unit)
 
 
-def _period(slides: Iterable[int], longest: int) -> int | None:
+def period_of(slides: Iterable[int], longest: int) -> int | None:
     """The least common multiple; None if it is longer."""
     period = 1
     for slide in slides:

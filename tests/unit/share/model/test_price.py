@@ -18,6 +18,7 @@ from weft.share.model.cost import Level
 from weft.share.model.load import Load, Loads, occupied
 from weft.share.model.plans import NO_SHARE, SHARED, TRIWEAVE, WEAVE, Ways, some_taps
 from weft.share.model.price import Priced
+from weft.share.weave.rates import rate_of
 
 STREAM = """
 CREATE STREAM trades (symbol STRING, venue STRING, price DOUBLE, qty BIGINT, ts TIMESTAMP)
@@ -81,7 +82,7 @@ def test_a_query_by_itself_costs_the_same_shared_or_not(text, load):
 @given(st.lists(queries, min_size=1, max_size=8), loads)
 def test_all_queries_taken_out_of_a_plan_cost_what_the_plan_does(texts, load):
     plan = plan_of(*texts)
-    again = some_taps(plan, plan.taps, plan.edges.rate)
+    again = some_taps(plan, plan.taps, rate_of(plan.edges))
     assert Priced.of(again, SHIPPED, load).cost().levels == pytest.approx(
         Priced.of(plan, SHIPPED, load).cost().levels
     )
@@ -93,7 +94,7 @@ def test_all_queries_taken_out_of_a_plan_cost_what_the_plan_does(texts, load):
 )
 def test_where_windows_are_differences_of_running_sums_one_set_of_slices_is_best(windows, load):
     plan = plan_of(*(windowed("SUM(qty), COUNT(*)", window) for window in windows))
-    assume(occupied(load.groups, load.rows / plan.edges.rate) * 16 >= load.groups)  # else see below
+    assume(occupied(load.groups, load.rows / rate_of(plan.edges).value) * 16 >= load.groups)  # else see below
     ways = ways_of(plan, load)
     assert min(ways.values(), key=lambda way: way.cost).cost == pytest.approx(ways[SHARED].cost)
 
@@ -114,7 +115,7 @@ def test_windows_of_running_sums_cost_the_same_however_many_slices_they_have():
         plan_of(windowed("SUM(qty)", (600, 60)), windowed("COUNT(*)", (slide, slide), "venue"))
         for slide in (60, 1)
     )
-    assert fine.edges.rate == 60 * coarse.edges.rate
+    assert rate_of(fine.edges).value == 60 * rate_of(coarse.edges).value
     answering = [
         Priced.of(plan, SHIPPED, Load()).cost().queries["q0"][Level.FINAL] for plan in (coarse, fine)
     ]

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.unit.share.weave.windows import EXAMPLE_3, classes_of, window
 from weft.lang.statements import WindowSpec
-from weft.share.slicing import pairs_of
+from weft.share.slicing import distinct_pairs, pairs_of
+from weft.share.weave import rates
 from weft.share.weave.cost import weaveability
 from weft.share.weave.density import TooMany, common, density
 from weft.share.weave.points import common_rates, points_of, probes_of
@@ -102,6 +103,44 @@ def test_a_sample_is_right_on_the_average(seed: int) -> None:
     assert probes.common(one.pairs for one in classes[1:]) == pytest.approx(
         float(exact.weights[apart].sum()), abs=0.1 * classes[0].rate
     )
+
+
+WAYS = {
+    "counted": {},
+    "recursion": {"LONGEST": 1},
+    "sample": {"LONGEST": 1, "FEW": 0},
+}
+
+
+@pytest.mark.parametrize("way", WAYS)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(sizes=some_windows)
+def test_a_union_has_a_rate_that_says_whether_it_is_exact(
+    sizes: list[tuple[int, int]], way: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, value in WAYS[way].items():
+        monkeypatch.setattr(rates, name, value)
+    windows = [window(*size) for size in sizes]
+    pairs = distinct_pairs(windows)
+    found = rates.union_rate.__wrapped__(pairs)  # what was found before in another way is not asked
+    assert found.exact or way == "sample"
+    assert found.value == pytest.approx(counted(windows), rel=1e-9 if found.exact else 0.1)
+
+
+def test_slides_without_a_common_factor_are_independent_however_long_their_period_is() -> None:
+    slides = [99_989 * SECOND, 99_971 * SECOND, 99_961 * SECOND]
+    found = rates.union_rate(tuple((slide, 0) for slide in slides))
+    assert found.exact
+    assert found.value == pytest.approx(1 - np.prod([1 - SECOND / slide for slide in slides]))
+
+
+def test_two_hundred_arbitrary_slides_are_estimated() -> None:
+    random = np.random.default_rng(3)
+    windows = [window(int(s) * 7 + 1, int(s)) for s in random.integers(2, 100_000, 200)]
+    pairs, points = distinct_pairs(windows), points_of(classes_of(windows))
+    found = rates.union_rate(pairs)
+    assert not found.exact
+    assert found.value == pytest.approx(points.rate(range(200)), rel=0.05)
 
 
 def test_arbitrary_slides_have_rates_too() -> None:
