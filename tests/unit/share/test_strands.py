@@ -14,7 +14,7 @@ from weft.share.model.constants import SHIPPED, Constants
 from weft.share.model.forecast import Basis, cost_of
 from weft.share.model.load import Load, Loads
 from weft.share.model.offer import Limits, Offer
-from weft.share.model.plans import one_strand
+from weft.share.model.subplans import one_strand
 from weft.share.nodes import StreamPlan
 from weft.share.predicates import Turn
 from weft.share.reconsider import best_offer

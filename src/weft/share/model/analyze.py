@@ -53,20 +53,17 @@ def compared(plan: SharedPlan, basis: Basis, measured: Measured) -> Compared:
     levels = {REST: Sides(rest, measured.cpu / seconds - sum(taken.values()))}
     levels |= {level.value: Sides(cost.levels[level], spent) for level, spent in taken.items()}
     levels["total"] = Sides(cost.total, measured.cpu / seconds)
-    taps = [(each, tap) for each in priced for tap in each.plan.taps]
+    answers = {name: expected for each in priced for name, expected in each.answers().items()}
     return Compared(
         measured,
         levels,
         {
-            tap.query.name: Sides(
-                cost.queries[tap.query.name][Level.FINAL],
-                measured.queries.get(tap.query.name, 0.0) / seconds,
-            )
-            for _, tap in taps
+            name: Sides(cost.queries[name][Level.FINAL], measured.queries.get(name, 0.0) / seconds)
+            for name in answers
         },
         {
-            tap.query.name: Sides(each.answers(tap), measured.answers.get(tap.query.name, 0) / seconds)
-            for each, tap in taps
+            name: Sides(expected, measured.answers.get(name, 0) / seconds)
+            for name, expected in answers.items()
         },
     )
 

@@ -9,7 +9,6 @@ from weft.share.model.load import Load
 from weft.share.model.plans import SHARED, Way, Ways
 
 STEPS = 4  # halvings between two looks
-_FEWER = slice(None, None, 4)  # of the cuts
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,5 +59,5 @@ def _between(
 
 def _better(ways: Ways, load: Load) -> Way | None:
     """The way that costs clearly less than what weft does; None: there is none."""
-    best = ways.chosen(load, _FEWER)
+    best = ways.chosen(load)
     return None if best.name == SHARED else best

@@ -10,6 +10,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+import numpy as np
+import numpy.typing as npt
+
 
 class Level(StrEnum):
     READ = "read rows"
@@ -30,6 +33,19 @@ class Charge:
 
 
 @dataclass(frozen=True, slots=True)
+class Own:
+    """Work that each of its users has done for itself."""
+
+    level: Level
+    each: npt.NDArray[np.float64]
+    users: Sequence[str]
+
+    @property
+    def seconds(self) -> float:
+        return float(self.each.sum())
+
+
+@dataclass(frozen=True, slots=True)
 class Cost:
     """What a plan takes, and which part of it each query is answerable for."""
 
@@ -44,15 +60,26 @@ class Cost:
         return sum(self.queries.get(query, {}).values())
 
 
-def summed(charges: Iterable[Charge]) -> Cost:
+def summed(charges: Iterable[Charge | Own]) -> Cost:
     """Charges added up, by level and by query."""
-    levels: dict[Level, float] = dict.fromkeys(Level, 0.0)
+    charges = list(charges)
     queries: dict[str, dict[Level, float]] = defaultdict(lambda: dict.fromkeys(Level, 0.0))
     for charge in charges:
+        if isinstance(charge, Own):
+            for user, seconds in zip(charge.users, charge.each.tolist(), strict=True):
+                queries[user][charge.level] += seconds
+        else:
+            for user in charge.users:
+                queries[user][charge.level] += charge.seconds / len(charge.users)
+    return Cost(by_level(charges), dict(queries))
+
+
+def by_level(charges: Iterable[Charge | Own]) -> dict[Level, float]:
+    """Charges added up by level."""
+    levels: dict[Level, float] = dict.fromkeys(Level, 0.0)
+    for charge in charges:
         levels[charge.level] += charge.seconds
-        for user in charge.users:
-            queries[user][charge.level] += charge.seconds / len(charge.users)
-    return Cost(levels, dict(queries))
+    return levels
 
 
 def added(costs: Iterable[Cost]) -> Cost:

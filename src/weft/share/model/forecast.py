@@ -8,8 +8,9 @@ from weft.share.model.change import Turn, turns
 from weft.share.model.constants import SHIPPED, Constants
 from weft.share.model.cost import Cost, added
 from weft.share.model.load import Load, Loads
-from weft.share.model.plans import SHARED, TRIWEAVE, Way, Ways, some_taps
+from weft.share.model.plans import SHARED, TRIWEAVE, Way, Ways
 from weft.share.model.price import Priced
+from weft.share.model.subplans import some_taps
 from weft.share.nodes import SharedPlan, StreamPlan
 
 

@@ -6,6 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from math import expm1
 
+import numpy as np
+import numpy.typing as npt
+
 from weft.errors import RunError
 from weft.share.nodes import Feed, Partial
 
@@ -13,6 +16,7 @@ ROWS, GROUPS, BATCH = 10_000.0, 100.0, 1.0
 VALUES = 10.0  # distinct values in a group, where they are counted and nobody knows
 
 Keys = tuple[str, ...]  # of a feed, as text
+Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +92,12 @@ def checked(rows: float | None, groups: float | None) -> tuple[float | None, flo
         if number is not None and not 0 < number < float("inf"):
             raise RunError(f"bad-{what}", f"{what} = {number:g} is no number above 0", help="leave it out")
     return rows, groups
+
+
+def occupied_each(places: Floats, rows: Floats) -> Floats:
+    """As `occupied`, of several at once; there is at least a place for each."""
+    found: Floats = -places * np.expm1(-rows / places)
+    return found
 
 
 def occupied(places: float, rows: float) -> float:

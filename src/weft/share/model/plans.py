@@ -13,25 +13,22 @@ thesis reads every slice again for every window. With running sums that leaves l
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from itertools import chain
+from math import inf
 
 from weft.share.model.constants import Constants
-from weft.share.model.cost import Charge
+from weft.share.model.cost import Charge, Level, Own
+from weft.share.model.groupings import Groupings
 from weft.share.model.load import Load
 from weft.share.model.price import Priced
-from weft.share.nodes import Partial, Rate, StreamPlan, Tap
-from weft.share.slicing import MOST_PAIRS, cut, overlap
-from weft.share.weave.classes import EdgeClass, edge_classes
-from weft.share.weave.history import history_of
-from weft.share.weave.points import Points, points_of
-from weft.share.weave.rates import rate_of
+from weft.share.model.subplans import one_strand, some_taps
+from weft.share.nodes import StreamPlan
 
-MOST_CLASSES = 300  # beyond, finding groups takes seconds
-CUTS = 12  # of the history of merges that are looked at
-
-
+WORSE = 2  # numbers of groups in a row that cost more than fewer did: more are not looked at
+POLISH = 0.15  # of the cost: what moving queries to other groups saves at the most
 SAME = 0.15  # of the cost: ways that differ by less are the same, and the simpler one is taken
 
 NO_SHARE, SHARED, WEAVE, TRIWEAVE = "No Share", "Shared", "Weave Share", "TriWeave"
@@ -55,40 +52,87 @@ class Ways:
 
     def __init__(self, plan: StreamPlan, constants: Constants) -> None:
         plan = one_strand(plan)
-
-        def priced(some: StreamPlan) -> Priced:
-            return Priced.of(some, constants, Load())
-
+        self._constants = constants
         filters = [replace(plan, taps=(), feeds=(), standing=(one,)) for one in plan.standing]
-        self._shared = priced(plan)
-        self._alone = [priced(each) for each in (*(some_taps(plan, [tap]) for tap in plan.taps), *filters)]
-        self._filters = [priced(each) for each in filters]
-        self._cuts = [[priced(group) for group in groups] for groups in _cuts(plan)]
+        self._shared = self._priced(plan)
+        self._filters = [self._priced(each) for each in filters]
+        self._groupings = Groupings(plan, self._priced)
 
-    def all(self, load: Load, cuts: slice = slice(None)) -> list[Way]:
+    def all(self, load: Load) -> list[Way]:
         """The ways, woven ones with the groups that suit the load best; those that cannot differ left out."""
-        shared = self._shared.under(load).cost().total
-        apart = sum(each.under(load).cost().total for each in self._alone)
-        one = (self._shared.plan,)
-        ways = [Way(NO_SHARE, apart, len(self._alone), _plans(self._alone)), Way(SHARED, shared, 1, one)]
-        for way in self.woven(load, cuts):
-            ways.append(min(way, Way(way.name, shared, 1, one), key=lambda way: (way.cost, way.groups)))
+        shared, least = self._as_shared(load), self._least(load)
+        ways = [self._apart(load), shared]
+        for name in (WEAVE, TRIWEAVE) if self._groupings.counts else ():
+            way = self._woven(name, load, shared.cost) if least[name] < shared.cost else shared
+            ways.append(replace(min(way, shared, key=_cost), name=name))
         return ways
 
-    def woven(self, load: Load, cuts: slice = slice(None)) -> list[Way]:
+    def woven(self, load: Load) -> list[Way]:
         """Weave Share and TriWeave, each with the groups that suit the load best, at least two of them."""
-        best = []
-        for name, weigh in ((WEAVE, self._two_level), (TRIWEAVE, self._three_level)):
-            found = [Way(name, weigh(each, load), len(each), _plans(each)) for each in self._cuts[cuts]]
-            best += [min(found, key=lambda way: (way.cost, way.groups))] if found else []
-        return best
+        return [self._woven(name, load) for name in (WEAVE, TRIWEAVE) if self._groupings.counts]
 
-    def chosen(self, load: Load, cuts: slice = slice(None)) -> Way:
+    def chosen(self, load: Load) -> Way:
         """The way that costs least; Shared, unless another costs clearly less."""
-        ways = self.all(load, cuts)
-        shared = next(way for way in ways if way.name == SHARED)
-        best = min(ways, key=lambda way: way.cost)
-        return best if best.cost < (1 - SAME) * shared.cost else shared
+        shared = self._as_shared(load)
+        least, wanted = self._least(load), (1 - SAME) * shared.cost
+        ways = [shared]
+        for name in (WEAVE, TRIWEAVE) if self._groupings.counts else ():
+            if least[name] < wanted:
+                ways.append(self._woven(name, load, wanted))
+        if least[NO_SHARE] < wanted:
+            ways.append(self._apart(load))
+        best = min(ways, key=_cost)
+        return best if best.cost < wanted else shared
+
+    def _least(self, load: Load) -> dict[str, float]:
+        """What other ways cost at the least: who reads rows and writes answers must do it anyway."""
+        shared = self._shared.under(load)
+        levels, jobs = shared.levels(), _total(shared.per_job()) + shared.reading
+        apart = len(self._shared.plan.taps) + len(self._filters)
+        within = levels[Level.FOLD] + levels[Level.FINAL]
+        return {
+            NO_SHARE: apart * jobs + levels[Level.OUTPUT],
+            WEAVE: 2 * jobs + levels[Level.OUTPUT],
+            TRIWEAVE: sum(levels.values()) - within,
+        }
+
+    def _priced(self, plan: StreamPlan) -> Priced:
+        return Priced.of(plan, self._constants, Load())
+
+    def _as_shared(self, load: Load) -> Way:
+        priced = self._shared.under(load)
+        return Way(SHARED, sum(priced.levels().values()), 1, (priced.plan,))
+
+    @cached_property
+    def _alone(self) -> list[Priced]:
+        plan = self._shared.plan
+        return [*(self._priced(some_taps(plan, [tap])) for tap in plan.taps), *self._filters]
+
+    def _apart(self, load: Load) -> Way:
+        cost = sum(sum(each.under(load).levels().values()) for each in self._alone)
+        return Way(NO_SHARE, cost, len(self._alone), _plans(self._alone))
+
+    def _woven(self, name: str, load: Load, below: float = inf) -> Way:
+        """The best groups: ever more of them until that costs ever more; then some queries change groups.
+
+        That they do not if it would not bring the cost below what is asked for.
+        """
+        weigh = self._two_level if name == WEAVE else self._three_level
+
+        def way(groups: Sequence[Priced]) -> Way:
+            return Way(name, weigh(groups, load), len(groups), _plans(groups))
+
+        first, *others = self._groupings.counts
+        best, at, worse = way(self._groupings.of(first)), first, 0
+        for count in others:
+            found = way(self._groupings.of(count))
+            if found.cost < best.cost:
+                best, at, worse = found, count, 0
+            elif (worse := worse + 1) == WORSE:
+                break
+        if best.cost * (1 - POLISH) >= below:
+            return best
+        return min(best, way(self._groupings.polished(at)), key=_cost)
 
     def _two_level(self, groups: Sequence[Priced], load: Load) -> float:
         """Every group is a job that reads all rows."""
@@ -113,122 +157,9 @@ def _plans(some: Iterable[Priced]) -> tuple[StreamPlan, ...]:
     return tuple(each.plan for each in some)
 
 
-def _total(charges: Iterable[Charge]) -> float:
+def _cost(way: Way) -> tuple[float, int]:
+    return way.cost, way.groups
+
+
+def _total(charges: Iterable[Charge | Own]) -> float:
     return sum(charge.seconds for charge in charges)
-
-
-def _cuts(plan: StreamPlan) -> list[list[StreamPlan]]:
-    """Groups of queries to choose from, at least two: some cuts of the history of merges."""
-    classes = edge_classes([tap.window for tap in plan.taps], [float(overlap(t.window)) for t in plan.taps])
-    if len(classes) < 2:
-        return []
-    if len(classes) > MOST_CLASSES:
-        return [[some_taps(plan, [plan.taps[at] for at in one.members], Rate(one.rate)) for one in classes]]
-    points = points_of(classes)
-    history = history_of(classes, points)
-    partitions = [history.partition(len(classes) - count) for count in _counts(len(classes))]
-    return [[_group(plan, classes, points, group) for group in each] for each in partitions]
-
-
-def _counts(most: int) -> list[int]:
-    """Numbers of groups to look at, from `most` down to 2, closer together where they are few."""
-    found = {max(2, round(most ** (at / (CUTS - 1)))) for at in range(CUTS)}
-    return sorted(found, reverse=True)
-
-
-def _group(
-    plan: StreamPlan, classes: Sequence[EdgeClass], points: Points, group: Sequence[int]
-) -> StreamPlan:
-    taps = [plan.taps[at] for at in sorted(at for one in group for at in classes[one].members)]
-    if sum(len(classes[one].pairs) for one in group) <= MOST_PAIRS:  # its rows may be cut otherwise than all
-        return some_taps(plan, taps)
-    return some_taps(plan, taps, Rate(min(points.rate(group), rate_of(plan.edges).value), points.exact))
-
-
-def some_taps(plan: StreamPlan, taps: Sequence[Tap], rate: Rate | None = None) -> StreamPlan:
-    """The plan of some of the queries: the feeds and partials that they read, and slices of their own.
-
-    What is left of an earlier treatment is not in it: it goes by itself. `rate`: the edges a second of their
-    slices, where that is known.
-    """
-    edges = cut([tap.window for tap in taps]) if rate is None else replace(plan.edges, known=rate)
-    kept = {at: sorted(used) for at, used in sorted(_used(plan, taps).items())}
-    places = {at: place for place, at in enumerate(kept)}
-    feeds = tuple(
-        replace(
-            plan.feeds[at],
-            partials=tuple(plan.feeds[at].partials[each] for each in used),
-            parent=places.get(-1 if (parent := plan.feeds[at].parent) is None else parent),
-        )
-        for at, used in kept.items()
-    )
-    partials = {at: {each: place for place, each in enumerate(used)} for at, used in kept.items()}
-    moved = tuple(_moved(replace(tap, earlier=None), places, partials) for tap in taps)
-    return replace(plan, edges=edges, feeds=feeds, taps=moved, standing=(), guards=())
-
-
-def one_strand(plan: StreamPlan) -> StreamPlan:
-    """The same queries with one set of slices: feeds by the same keys are one."""
-    if not any(feed.strand for feed in plan.feeds):
-        return plan
-    names = [(feed.keys, feed.extra, feed.inner) for feed in plan.feeds]
-    known = {name: at for at, name in enumerate(dict.fromkeys(names))}
-    places = {at: known[name] for at, name in enumerate(names)}
-    partials: dict[int, dict[Partial, int]] = {at: {} for at in known.values()}
-    for at, feed in enumerate(plan.feeds):
-        mine = partials[places[at]]
-        for each in feed.partials:
-            mine.setdefault(each, len(mine))
-    moves = {
-        at: {place: partials[places[at]][each] for place, each in enumerate(feed.partials)}
-        for at, feed in enumerate(plan.feeds)
-    }
-    feeds = [plan.feeds[names.index(name)] for name in known]
-    made = tuple(
-        replace(feed, partials=tuple(partials[at]), parent=_parent(plan, places, at), strand=0, edges=None)
-        for at, feed in enumerate(feeds)
-    )
-    return replace(plan, feeds=made, taps=tuple(_moved(tap, places, moves) for tap in plan.taps))
-
-
-def _parent(plan: StreamPlan, places: Mapping[int, int], merged: int) -> int | None:
-    """What a feed that strands have is combined from: nothing, where one of them is made from rows."""
-    found = [feed.parent for at, feed in enumerate(plan.feeds) if places[at] == merged]
-    others = [places[parent] for parent in found if parent is not None]
-    finer = [each for each in others if each != merged]
-    return finer[0] if finer and None not in found else None
-
-
-def _used(plan: StreamPlan, taps: Sequence[Tap]) -> dict[int, set[int]]:
-    """The feeds that the queries read, and the partials of each; a feed that others come from has theirs."""
-    used: dict[int, set[int]] = {}
-    for tap in (each for first in taps for each in first.sets):
-        used.setdefault(tap.feed, set()).add(tap.present)
-        for final in tap.finals:
-            used.setdefault(final.feed, set()).update(final.partials)
-    for at, mine in used.items():
-        parent = plan.feeds[at].parent
-        if parent is not None and parent in used:
-            theirs = plan.feeds[parent].partials
-            used[parent] |= {theirs.index(plan.feeds[at].partials[each]) for each in mine}
-    return used
-
-
-def _moved(tap: Tap, places: Mapping[int, int], partials: Mapping[int, Mapping[int, int]]) -> Tap:
-    """A tap into feeds that have other places, and so do their partials."""
-    finals = tuple(
-        replace(
-            final,
-            feed=places[final.feed],
-            partials=tuple(partials[final.feed][at] for at in final.partials),
-        )
-        for final in tap.finals
-    )
-    return replace(
-        tap,
-        feed=places[tap.feed],
-        present=partials[tap.feed][tap.present],
-        finals=finals,
-        others=tuple(_moved(other, places, partials) for other in tap.others),
-        earlier=None if tap.earlier is None else _moved(tap.earlier, places, partials),
-    )

@@ -12,18 +12,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from math import log2, prod
 
-from weft.share.model.constants import RUNNING_SUMS, Constants, Kind, kind_of
-from weft.share.model.cost import Charge, Cost, Level, summed
-from weft.share.model.load import Load, occupied
+import numpy as np
+
+from weft.plan.nodes import Query
+from weft.share.model.answering import Answering, is_dense
+from weft.share.model.constants import Constants, kind_of
+from weft.share.model.cost import Charge, Cost, Level, Own, by_level, summed
+from weft.share.model.load import Floats, Load, occupied
 from weft.share.model.readers import Readers, readers
-from weft.share.nodes import Feed, StreamPlan, Tap
+from weft.share.nodes import Feed, StreamPlan
+from weft.share.parts import parts
 from weft.share.signatures import Signature, signatures_in
-from weft.share.weave.rates import fine_rate, rate_of
-from weft.times import SECOND
-
-_DENSE = 16  # places a cell: groups that are rarer than this in a slice are kept as a list
+from weft.share.weave.rates import fine_rate, rate_of, rated
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,27 +33,38 @@ class Priced:
 
     plan: StreamPlan
     readers: Readers
+    answering: Answering
     constants: Constants
     load: Load
     fine: float
 
     @staticmethod
     def of(plan: StreamPlan, constants: Constants, load: Load, fine: float | None = None) -> Priced:
+        plan = rated(plan)
         cut = rate_of(plan.edges).value if _by_columns(plan) else fine_rate(plan.edges)
-        return Priced(plan, readers(plan), constants, load, cut if fine is None else fine)
+        return Priced(plan, readers(plan), Answering.of(plan), constants, load, cut if fine is None else fine)
 
     def under(self, load: Load) -> Priced:
         return replace(self, load=load)
 
     def cost(self) -> Cost:
         """All of it, in one job."""
-        return summed([*self.level1(), *self.state(), *self.per_job()])
+        return summed(self._charges())
+
+    def levels(self) -> dict[Level, float]:
+        """The same by level alone."""
+        return by_level(self._charges())
+
+    def _charges(self) -> Iterator[Charge | Own]:
+        yield from self.level1()
+        yield from self.state()
+        yield from self.per_job()
 
     # -- level 1
 
     def level1(self) -> Iterator[Charge]:
         rows, c = self.load.rows * self._by_row, self.constants
-        yield Charge(Level.READ, rows * c.row, self.readers.everyone)
+        yield Charge(Level.READ, self.reading, self.readers.everyone)
         for askers in self.readers.predicates.values():
             yield Charge(Level.READ, rows * c.predicate, askers)
         for signature in signatures_in(self.plan):
@@ -74,22 +86,27 @@ class Priced:
         return signature.key in self.plan.feeds[feed].keys
 
     @property
+    def reading(self) -> float:
+        """What a job takes to read the rows, whatever it does with them."""
+        return self.load.rows * self._by_row * self.constants.row
+
+    @property
     def _by_row(self) -> float:
         """Which part of the work by row is done: files of columns are read as such."""
         return self.constants.by_columns if _by_columns(self.plan) else 1.0
 
     # -- the state
 
-    def state(self) -> Iterator[Charge]:
+    def state(self) -> Iterator[Charge | Own]:
         for at in range(len(self.plan.feeds)):
             yield from self._folding(at)
-        yield from self._selecting()
-        for tap in self.plan.taps:
-            yield from self._answering(tap)
+        answered, written = self.answering.seconds(self.load, self.constants, self._groups, self._rates)
+        yield Own(Level.FINAL, answered, self.answering.names)
+        yield Own(Level.OUTPUT, written, self.answering.names)
         for standing in self.plan.standing:
-            name = standing.query.name
             part = 1.0 if standing.where is None else self.load.passing.get(standing.where.sql, 1.0)
-            yield Charge(Level.OUTPUT, self.load.rows * part * self._written(name), [name])
+            seconds = self.load.rows * part * self._written(standing.query)
+            yield Charge(Level.OUTPUT, seconds, [standing.query.name])
 
     def _folding(self, at: int) -> Iterator[Charge]:
         feed, c = self.plan.feeds[at], self.constants
@@ -105,49 +122,9 @@ class Priced:
             seconds = c.part / self.load.batch + cells * c.fold[kind] + idle * c.place[kind]
             yield Charge(Level.FOLD, seconds, users)
 
-    def _selecting(self) -> Iterator[Charge]:
-        alike: dict[tuple[int, int, object], list[Tap]] = {}
-        for tap in (each for first in self.plan.taps for each in first.sets):
-            alike.setdefault((tap.feed, tap.present, tap.window), []).append(tap)
-        for (feed, _, _), taps in alike.items():
-            seconds = self._places(self.plan.feeds[feed], taps[0]) * self.constants.select
-            yield Charge(Level.FINAL, seconds, [tap.query.name for tap in taps])
-
-    def _answering(self, tap: Tap) -> Iterator[Charge]:
-        name = [tap.query.name]
-        steps = min(1 / self.load.step, SECOND / tap.window.slide)  # in which it has something to answer
-        finals = sum(seconds for each in tap.sets for seconds in self._finals(each))
-        asked = self.constants.query + sum(self._asking(each) for each in tap.sets)
-        yield Charge(Level.FINAL, steps * asked + finals, name)
-        fixed = self.constants.told + self.constants.sink
-        written = steps * fixed + self.answers(tap) * self._written(tap.query.name)
-        yield Charge(Level.OUTPUT, written, name)
-
-    def _asking(self, tap: Tap) -> float:
-        """What it takes to ask for windows, whatever these hold: for each kind of partials once."""
-        feeds = [(self.plan.feeds[final.feed], final.partials) for final in tap.finals]
-        kinds = {kind_of(feed.partials[at]) for feed, own in feeds if not feed.extra for at in own}
-        return sum(self.constants.called[kind] * (1 + self._blocks(kind, tap)) for kind in kinds)
-
-    def _finals(self, tap: Tap) -> Iterator[float]:
-        """What each aggregate of a query takes."""
-        for final in tap.finals:
-            feed, c = self.plan.feeds[final.feed], self.constants
-            places = self._places(feed, tap) * self._picked(tap)
-            if feed.extra:
-                yield places * c.distinct
-                continue
-            for kind in {kind_of(feed.partials[at]) for at in final.partials}:
-                yield places * (c.final[kind] + self._blocks(kind, tap) * c.block)
-
-    def _blocks(self, kind: Kind, tap: Tap) -> float:
-        """How often the slices of a window double."""
-        slices = tap.window.range / SECOND * self._rate(self.plan.feeds[tap.feed])
-        return 0.0 if kind in RUNNING_SUMS else log2(max(1.0, slices))
-
-    def _written(self, query: str) -> float:
+    def _written(self, query: Query) -> float:
         """What a row of its answers takes."""
-        return self.constants.answer + self.readers.columns[query] * self.constants.value
+        return self.constants.answer + len(parts(query).items) * self.constants.value
 
     # -- per job
 
@@ -157,44 +134,28 @@ class Priced:
 
     # -- how often
 
-    def answers(self, tap: Tap) -> float:
-        """Rows of answers a second: groups that have a row in a window, times windows."""
-        feed = self.plan.feeds[tap.feed]
-        rows = self.load.rows * self.load.part_of(feed.partials[tap.present]) * tap.window.range / SECOND
-        return sum(occupied(self._groups(each), rows) for each in tap.sets) * SECOND / tap.window.slide
+    def answers(self) -> dict[str, float]:
+        """Rows of answers a second, by query."""
+        found = self.answering.answers(self.load, self._groups)
+        return dict(zip(self.answering.names, found.tolist(), strict=True))
 
-    def _groups(self, tap: Tap) -> float:
-        """Of its feed, those that are the query's."""
-        return max(1.0, self.load.groups_of(self.plan.feeds[tap.feed]) * self._picked(tap))
+    @property
+    def _groups(self) -> Floats:
+        """Of each feed."""
+        return np.array([self.load.groups_of(feed) for feed in self.plan.feeds], np.float64)
 
-    def _picked(self, tap: Tap) -> float:
-        """Which part of the groups of its feed a query picks."""
-        return prod(pick.part_of(self.load.groups) for pick in tap.picks)
-
-    def _places(self, feed: Feed, tap: Tap) -> float:
-        """Windows and groups that are looked at a second: all groups, where most are in most slices.
-
-        Where they are not, only those present are, and each takes as long as some of the others.
-        """
-        groups = self.load.groups_of(feed)
-        if not self._is_dense(feed):
-            groups = self.constants.sparse * occupied(groups, self.load.rows * tap.window.range / SECOND)
-        return groups * SECOND / tap.window.slide
+    @property
+    def _rates(self) -> Floats:
+        """The edges a second of the slices of each feed."""
+        return np.array([self._rate(feed) for feed in self.plan.feeds], np.float64)
 
     def _rate(self, feed: Feed) -> float:
-        """The edges a second of its slices."""
         return rate_of(feed.edges or self.plan.edges).value
-
-    def _is_dense(self, feed: Feed) -> bool:
-        """Are cells a matrix, because groups are in many slices?"""
-        groups = self.load.groups_of(feed)
-        return occupied(groups, self.load.rows / self._rate(feed)) * _DENSE >= groups
 
     def _kept(self, feed: Feed) -> float:
         """Places a second that the state keeps of a matrix; of a list there are none but its cells."""
-        if not self._is_dense(feed):
-            return 0.0
-        return self.load.groups_of(feed) * occupied(self._rate(feed), self.load.rows)
+        groups, rate = self.load.groups_of(feed), self._rate(feed)
+        return groups * occupied(rate, self.load.rows) if is_dense(groups, rate, self.load.rows) else 0.0
 
     def cells(self, at: int) -> float:
         """Cells a second that a feed takes in, batch by batch: a batch begins and ends within a slice."""

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from weft.share.nodes import Partial, StreamPlan, Tap
-from weft.share.parts import parts
 
 Names = Sequence[str]
 K = TypeVar("K")
@@ -16,7 +15,7 @@ K = TypeVar("K")
 
 @dataclass(frozen=True, slots=True)
 class Readers:
-    """Names of queries: all, by predicate, by feed, by partial of a feed; and how wide their answers are.
+    """Names of queries: all, by predicate, by feed, and by partial of a feed.
 
     `held` are partials that queries read of a feed itself, and not of one that is combined from it.
     """
@@ -26,7 +25,6 @@ class Readers:
     feeds: Mapping[int, Names]
     partials: Mapping[tuple[int, Partial], Names]
     held: Mapping[tuple[int, Partial], Names]
-    columns: Mapping[str, int]
 
 
 def readers(plan: StreamPlan) -> Readers:
@@ -53,7 +51,6 @@ def readers(plan: StreamPlan) -> Readers:
         _named(feeds),
         _named(partials),
         _named(held),
-        {query.name: len(parts(query).items) for query in queries},
     )
 
 

@@ -10,12 +10,13 @@ drawn at random: one that k of the pairs have is drawn k times too often, and co
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import lru_cache
 from math import gcd
 
 import numpy as np
 
-from weft.share.nodes import Edges, Rate
+from weft.share.nodes import Edges, Rate, StreamPlan
 from weft.share.slicing import Pair
 from weft.share.weave.density import TooMany, density
 from weft.share.weave.points import LONGEST, period_of
@@ -41,6 +42,18 @@ def rate_of(edges: Edges) -> Rate:
 def fine_rate(edges: Edges) -> float:
     """Of the slices that batches are cut into."""
     return rate_of(edges).value if edges.grain is None else SECOND / edges.grain
+
+
+def rated(plan: StreamPlan) -> StreamPlan:
+    """The plan with all its rates found out."""
+    feeds = tuple(
+        feed if feed.edges is None else replace(feed, edges=_known(feed.edges)) for feed in plan.feeds
+    )
+    return replace(plan, edges=_known(plan.edges), feeds=feeds)
+
+
+def _known(edges: Edges) -> Edges:
+    return edges if edges.known is not None else replace(edges, known=rate_of(edges))
 
 
 @lru_cache(maxsize=64)

@@ -16,8 +16,9 @@ from weft.share.model.change import turns
 from weft.share.model.constants import SHIPPED, Constants, Kind, kind_of
 from weft.share.model.cost import Level
 from weft.share.model.load import Load, Loads, occupied
-from weft.share.model.plans import NO_SHARE, SHARED, TRIWEAVE, WEAVE, Ways, some_taps
+from weft.share.model.plans import NO_SHARE, SHARED, TRIWEAVE, WEAVE, Ways
 from weft.share.model.price import Priced
+from weft.share.model.subplans import some_taps
 from weft.share.weave.rates import rate_of
 
 STREAM = """
@@ -82,7 +83,7 @@ def test_a_query_by_itself_costs_the_same_shared_or_not(text, load):
 @given(st.lists(queries, min_size=1, max_size=8), loads)
 def test_all_queries_taken_out_of_a_plan_cost_what_the_plan_does(texts, load):
     plan = plan_of(*texts)
-    again = some_taps(plan, plan.taps, rate_of(plan.edges))
+    again = some_taps(plan, plan.taps, plan.edges)
     assert Priced.of(again, SHIPPED, load).cost().levels == pytest.approx(
         Priced.of(plan, SHIPPED, load).cost().levels
     )
@@ -242,8 +243,8 @@ def test_woven_ways_have_groups_even_where_one_would_be_best():
 
 
 def test_rows_of_a_group_with_few_edges_are_cut_there_and_nowhere_else():
-    """Twenty windows of odd lengths are cut by their common divisor; two of them at their own edges."""
-    plan = plan_of(*(windowed("MAX(price)", (1001 + at, 401 + 2 * at)) for at in range(20)))
+    """Sixteen windows of odd lengths are cut by their common divisor; eight of them at their own edges."""
+    plan = plan_of(*(windowed("MAX(price)", (1001 + at, 401 + 2 * at)) for at in range(16)))
     assert plan.edges.combined
     (weave, _) = Ways(plan, replace(SHIPPED, row=0.0, key=0.0)).woven(Load())
     small = [group for group in weave.plans if len(group.taps) <= 8]
@@ -276,3 +277,40 @@ def test_a_query_costs_for_each_kind_of_partials_it_asks_for():
     )
     assert same - one < SHIPPED.called[Kind.EXTREME]
     assert other - one > SHIPPED.called[Kind.SUM]
+
+
+@ANY_NUMBER
+@given(st.lists(queries, min_size=2, max_size=8, unique=True), loads)
+def test_no_way_costs_less_than_what_it_must_at_the_least(texts, load):
+    ways = Ways(plan_of(*texts), SHIPPED)
+    least = ways._least(load)
+    found = [next(way for way in ways.all(load) if way.name == NO_SHARE), *ways.woven(load)]
+    assert all(least[way.name] <= way.cost * (1 + 1e-9) for way in found)
+
+
+@ANY_NUMBER
+@given(st.lists(queries, min_size=2, max_size=8, unique=True), loads, st.sampled_from([1.0, 1e3]))
+def test_what_is_chosen_is_the_cheapest_of_all_ways_or_as_good(texts, load, dearer):
+    """Ways that cannot win are not worked out, and which those are makes no difference."""
+    constants = replace(SHIPPED, fold={kind: dearer * each for kind, each in SHIPPED.fold.items()})
+    ways = Ways(plan_of(*texts), constants)
+    found = ways.all(load)
+    shared, best = found[1], min(found, key=lambda way: way.cost)
+    expected = best if best.cost < 0.85 * shared.cost else shared
+    assert ways.chosen(load).cost == pytest.approx(expected.cost)
+
+
+def test_queries_are_moved_about_where_that_makes_groups_cheaper():
+    """Classes that meet late in the history may belong to the groups of others: fifteen odd windows."""
+    odd = [(1000 + 37 * at, 300 + 7 * at) for at in range(15)]
+    groupings = Ways(plan_of(*(windowed("MAX(price)", each) for each in odd)), SHIPPED)._groupings
+    moved = [
+        count
+        for count in groupings.counts
+        if {group.readers.everyone for group in groupings.of(count)}
+        != {group.readers.everyone for group in groupings.polished(count)}
+    ]
+    assert moved
+    for count in groupings.counts:
+        names = [name for group in groupings.polished(count) for name in group.readers.everyone]
+        assert sorted(names) == sorted(f"q{at}" for at in range(15))
