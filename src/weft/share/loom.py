@@ -28,7 +28,7 @@ from weft.share.parts import conjunction, disjunction, parts
 from weft.share.predicates import About, Apart, Asking, Condition, Equals, Hidden, Turn, Turns, about, decide
 from weft.share.signatures import is_signature
 from weft.share.slicing import Pair, cut, pairs_of
-from weft.share.strands import strand_of, without_strand
+from weft.share.strands import in_strand, nearest, strand_of, without_strand
 from weft.share.treatments import Picks, judged, with_signatures
 from weft.share.weave.rates import fine_rate
 from weft.times import Duration
@@ -95,6 +95,8 @@ class Loom:
         open_ = {taken.query.name: taken for taken in new if taken.may_pick and taken.query.name not in fixed}
         if any(taken.safe.where is not None for taken in open_.values()):
             self.hidden |= self._picks(open_, self._facts(open_.values(), basis))
+        if any(self._strands):
+            self.hidden |= self._in_strands(open_.values())
 
     def _picks(self, new: Mapping[str, Taken], facts: Facts) -> Picks:
         """By which keys new queries are to pick."""
@@ -105,6 +107,15 @@ class Loom:
         picks = decide(asking, self._counts, cut, self.types, judged(new, known, facts))
         signed = [key for key in known if is_signature(key)]
         return with_signatures(new, picks, signed, facts, self.types)
+
+    def _in_strands(self, new: Iterable[Taken]) -> Picks:
+        """The same, in the strands that suit the windows of new queries best."""
+        edges = {at: cuts.edges() for at, cuts in self._strands.items()}
+        return {
+            each.query.name: in_strand(self.hidden[each.query.name], nearest(pairs_of(window), edges))
+            for each in new
+            if (window := each.parts.window) is not None
+        }
 
     def _facts(self, new: Iterable[Taken], basis: Basis) -> Facts:
         """What the choice of keys rests on."""

@@ -4,13 +4,20 @@
                                                    └─ strand 1   folded into the slices of its own
 
 The literature's third level (TriWeave). Which strand a query is of stands among the keys that it picks groups
-by, as `strand(1)`; none is strand 0. So a query changes its strand as it changes its keys, by a switch.
+by, as `strand(1)`; none is strand 0. So a query changes its strand as it changes its keys, by a switch. One
+that is added joins the strand that it adds the fewest edges to (Guirguis's incremental weaving, without the
+merges, which are for a switch to make).
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+
+from weft.share.nodes import Edges
+from weft.share.slicing import Pair
+from weft.share.weave.points import probes_of
+from weft.share.weave.rates import rate_of
 
 _STRAND = re.compile(r"strand\((\d+)\)")
 
@@ -30,3 +37,19 @@ def without_strand(keys: Iterable[str]) -> Keys:
 def in_strand(keys: Iterable[str], strand: int) -> Keys:
     """The same keys in another strand."""
     return (*without_strand(keys), *([f"strand({strand})"] if strand else []))
+
+
+def nearest(pairs: Iterable[Pair], strands: Mapping[int, Edges]) -> int:
+    """The strand that lacks the fewest edges of a window; of several, the one with the fewest of its own."""
+    mine = tuple(pairs)
+    return min(strands, key=lambda at: (_lacked(mine, strands[at]), rate_of(strands[at]).value, at))
+
+
+def _lacked(pairs: tuple[Pair, ...], edges: Edges) -> float:
+    """Edges a second."""
+    if edges.grain is not None and not edges.combined:
+        return rate_of(
+            Edges(None, tuple(p for p in pairs if any(part % edges.grain for part in p)), "")
+        ).value
+    probes = probes_of([pairs], [edges.pairs])
+    return probes.rate - probes.common([edges.pairs])

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from tests.cases import in_parts
 from tests.unit.engine.bench import Bench, Row, row
 from weft.engine import runtime
+from weft.share.strands import in_strand
 
 Open = Callable[[str], Bench]
 
@@ -278,6 +279,10 @@ def test_all_windows_after_the_bound_are_whole(
                 if data.draw(st.booleans(), label="reweave"):
                     bench.runtime.reweave()
                 assert bench.runtime.commit(under_way)
+            if data.draw(st.integers(0, 3), label="to a strand") == 0:
+                some = data.draw(st.sets(st.sampled_from(sorted(bench.runtime.running))), label="of")
+                keys = in_strand((), data.draw(st.integers(0, 2), label="strand"))
+                bench.runtime.switch(dict.fromkeys(some, keys), "a test")
             if data.draw(st.booleans(), label="step"):
                 bench.step()
             if data.draw(st.integers(0, 3), label="crash") == 0:

@@ -15,11 +15,12 @@ from weft.share.model.forecast import Basis, cost_of
 from weft.share.model.load import Load, Loads
 from weft.share.model.offer import Limits, Offer
 from weft.share.model.subplans import one_strand
-from weft.share.nodes import StreamPlan
+from weft.share.nodes import Edges, StreamPlan
 from weft.share.predicates import Turn
 from weft.share.reconsider import best_offer
-from weft.share.strands import in_strand, strand_of, without_strand
+from weft.share.strands import in_strand, nearest, strand_of, without_strand
 from weft.share.weave.rates import rate_of
+from weft.times import SECOND
 
 QUERY = (
     "CREATE QUERY q{} AS SELECT sym, {} AS v FROM trades [RANGE {} SECONDS SLIDE {} SECONDS] GROUP BY sym;"
@@ -66,6 +67,31 @@ def test_rows_are_aggregated_once_and_each_strand_is_cut_at_its_own_edges() -> N
     rates = {feed.strand: rate_of(feed.edges).value for feed in plan.feeds if feed.edges is not None}
     assert rates[1] < rates[0] <= rate_of(plan.edges).value
     assert [plan.feeds[tap.feed].strand for tap in plan.taps] == [1, 1, 1, 1, 0]
+
+
+def test_a_query_that_is_added_joins_the_strand_that_has_its_edges() -> None:
+    planner, made = Planner(), program()
+    planner.plan(made, {f"q{at}": in_strand((), 1) for at in range(len(LONG))})
+    added = {"minutes": (7200, 120), "odd": (7261, 60), "seconds": (7, 1), "rare": (180, 180)}
+    text = [QUERY.format(name, "SUM(qty)", *window) for name, window in added.items()]
+    new = bound("\n".join([STREAM, *text]))
+    planner.plan(replace(made, queries=(*made.queries, *new.queries)), planner.hidden())
+    found = {name: strand_of(keys) for name, keys in planner.hidden().items()}
+    # The strand of long windows has an edge each minute, the other one each second.
+    assert found == {**dict.fromkeys(["q0", "q1", "q2", "q3"], 1), "q4": 0} | {
+        "qminutes": 1,
+        "qodd": 0,
+        "qseconds": 0,
+        "qrare": 1,
+    }
+
+
+def test_edges_between_those_of_a_strand_are_lacked() -> None:
+    minutes = Edges(None, ((60 * SECOND, 0), (60 * SECOND, 13)), "")
+    other = Edges(None, ((45 * SECOND, 0),), "")
+    assert nearest([(120 * SECOND, 0), (120 * SECOND, 13)], {0: other, 1: minutes}) == 1
+    assert nearest([(90 * SECOND, 0)], {0: minutes, 1: other}) == 1
+    assert nearest([(SECOND, 0)], {0: minutes, 1: other}) == 1  # that has one in 45, not one in 60
 
 
 def test_without_strands_feeds_have_no_edges_of_their_own() -> None:
