@@ -104,10 +104,12 @@ class Planner:
         made, streams = Planner(), {name: loom.stream for name, loom in self._looms.items()}
         made._taken = {name: taken for name, taken in self._taken.items() if name not in without}
         made._related, made._tables, made._turns = dict(self._related), self._tables, self._turns
-        fixed = self.hidden()
+        fixed, taps = self.hidden(), {name: dict(loom.taps) for name, loom in self._looms.items()}
 
         def weave() -> Planner:
             made._weave(streams, fixed, basis)
+            for name, loom in made._looms.items():
+                loom.keep(taps[name])
             made._shared()  # all that is worked out once, its next plan finds there
             return made
 

@@ -47,7 +47,7 @@ class Loom:
         self.hidden: dict[str, tuple[str, ...]] = {}  # by query: the keys it picks groups by
         self._basis = Basis()
         self._drafts = Drafts()
-        self._taps: dict[str, Tap] = {}
+        self.taps: dict[str, Tap] = {}
         self._standing: dict[str, Standing] = {}
         self._guards: dict[str, Guard] = {}
         self._conditions: dict[Condition, None] = {}  # that groups could be picked by, each once
@@ -152,7 +152,7 @@ class Loom:
             before = turn.before
             earlier = None if before is None else replace(self._tap(taken, before), until=turn.at)
             tap = replace(tap, after=turn.at, earlier=earlier)
-        self._taps[name] = tap
+        self.taps[name] = tap
         self._has_idle = None
 
     def _tap(self, taken: Taken, keys: tuple[str, ...]) -> Tap:
@@ -168,11 +168,15 @@ class Loom:
 
     def drop(self, name: str) -> None:
         """Let a query go."""
-        for mine in (self._taps, self._standing, self._guards, self.hidden):
+        for mine in (self.taps, self._standing, self._guards, self.hidden):
             mine.pop(name, None)
         self._has_idle = None
         for asking in self._asking.values():
             asking.discard(name)
+
+    def keep(self, before: Mapping[str, Tap]) -> None:
+        """Have the very taps of another loom where they are the same: what was derived from them stays."""
+        self.taps |= {name: tap for name, tap in before.items() if self.taps.get(name) == tap}
 
     def let_go(self) -> None:
         """Let go of feeds that no query reads any more and none comes after."""
@@ -186,7 +190,7 @@ class Loom:
         return self._has_idle
 
     def _feeds_read(self) -> set[int]:
-        taps = [each for tap in self._taps.values() for half in tap.halves for each in half.sets]
+        taps = [each for tap in self.taps.values() for half in tap.halves for each in half.sets]
         return {each.feed for each in taps} | {final.feed for each in taps for final in each.finals}
 
     def plan(self) -> StreamPlan:
@@ -196,7 +200,7 @@ class Loom:
             stream=self.stream,
             edges=self._cuts.edges(),
             feeds=feeds,
-            taps=tuple(self._taps.values()),
+            taps=tuple(self.taps.values()),
             standing=tuple(self._standing.values()),
             guards=tuple(self._guards.values()),
             wanted=self._wanted.expr(),

@@ -133,6 +133,17 @@ def test_a_feed_that_nobody_reads_is_not_in_one_that_is_anew() -> None:
     assert len(planner.anew(Basis())().plan(rest).streams[0].feeds) == 1
 
 
+def test_one_that_is_anew_has_the_very_taps_where_they_are_the_same() -> None:
+    whole = program(*(f"SELECT MAX(price * {at}) AS x FROM trades {WINDOW}" for at in range(3)))
+    planner = Planner()
+    planner.plan(whole)
+    rest = replace(whole, queries=(whole.queries[0], whole.queries[2]))
+    (before,) = planner.plan(rest).streams
+    (after,) = planner.anew(Basis())().plan(rest).streams
+    assert after.taps[0] is before.taps[0]
+    assert after.taps[1] != before.taps[1]  # its partial has moved up
+
+
 def test_a_feed_that_came_last_goes_and_nothing_else_is_worked_out_again() -> None:
     whole = program(
         f"SELECT symbol, COUNT(*) AS n FROM trades {WINDOW} GROUP BY symbol",
