@@ -16,7 +16,6 @@ from weft.engine.step import StreamState
 from weft.engine.windows import Reach
 from weft.plan.nodes import Program, Query, Related
 from weft.plan.relationtree import streams, tables
-from weft.share.build import build
 from weft.share.nodes import SharedPlan, StreamPlan
 from weft.share.parts import parts
 from weft.times import BEGINNING, Instant
@@ -34,7 +33,7 @@ def put_in_force(runtime: Runtime, program: Program) -> None:
         runtime.catalog,
         program,
         runtime.texts,
-        lambda query: bound(runtime, program, query, there, picked),
+        lambda query: bound(runtime, query, there, picked),
         picked,
         _whole(runtime, plan),
     )
@@ -57,9 +56,7 @@ def planned(runtime: Runtime, program: Program) -> SharedPlan:
     return runtime.planner.plan(found.program, found.picks_by, basis_of(runtime), turns=found.turns)
 
 
-def bound(
-    runtime: Runtime, program: Program, query: Query, there: dict[str, Held], picked: PicksBy
-) -> Instant | None:
+def bound(runtime: Runtime, query: Query, there: dict[str, Held], picked: PicksBy) -> Instant | None:
     """After which time the windows of a query that is added now start; None: there were no rows yet.
 
     `there` is what streams hold, as far as it was asked for.
@@ -74,7 +71,7 @@ def bound(
         return None if latest == BEGINNING else latest
     if name not in there:
         there[name] = runtime.states[name].held()
-    (plan,) = build(replace(program, queries=(query,), tables=()), picked).streams
+    plan = runtime.planner.alone(query.name, picked[query.name])
     return first_bound(plan, there[name], runtime.states[name].reach, latest)
 
 

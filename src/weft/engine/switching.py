@@ -36,7 +36,7 @@ def switch(runtime: Runtime, picks_by: PicksBy, why: str) -> None:
         version = runtime.running.get(query.name)
         if version is None or _is_turning(version) or picks_by.get(query.name) in (None, version.picks_by):
             continue
-        at = bound(runtime, runtime.program, query, there, picks_by)
+        at = bound(runtime, query, there, picks_by)
         if at is not None:
             found.append(Switch(query.name, picks_by[query.name], at))
     if found:

@@ -115,6 +115,13 @@ class Planner:
 
         return weave
 
+    def alone(self, query: str, keys: tuple[str, ...]) -> StreamPlan:
+        """The plan of one of the queries by itself, if it picks by these keys."""
+        taken = self._taken[query]
+        loom = Loom(self._looms[taken.parts.stream].stream)
+        loom.add([taken], {query: keys}, Basis())
+        return loom.plan()
+
     def taken(self, stream: str) -> tuple[Taken, ...]:
         """The queries of a stream, taken apart."""
         return tuple(taken for taken in self._taken.values() if taken.parts.stream == stream)

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
-from weft.lang.expressions import expr
+from weft.lang.expressions import place_of, settled
 from weft.lang.statements import Expr
 from weft.plan.failures import Sound, sound
 from weft.plan.nodes import Aggregation
@@ -41,13 +41,14 @@ def guarded(query: str, parts: Parts, types: Types) -> Guarded:
     asked = None if parts.where is None else sound(parts.where, types)
     evaluated = disjunction([*_there(key.fails for key in keys), *(one for _, some in calls for one in some)])
     fails, inside = _fails(asked, evaluated)
-    where = [*([] if asked is None else [asked.value]), *([] if fails is None else [_not(fails)])]
+    sound_rows = None if fails is None else _not(fails)
+    where = _there([None if asked is None else asked.value, sound_rows])
     return Guarded(
         conjunction(where),
         tuple(key.value for key in keys),
         tuple(call for call, _ in calls),
         None if fails is None else Guard(query, fails, f"an expression of `{query}` fails on this row"),
-        None if inside is None else _not(inside),
+        sound_rows if inside is fails else None if inside is None else _not(inside),
     )
 
 
@@ -79,4 +80,5 @@ def _when(condition: Expr, fails: Expr | None) -> Expr | None:
 
 
 def _not(fails: Expr) -> Expr:
-    return expr(exp.Not(this=exp.func("COALESCE", fails.tree.copy(), exp.false())))
+    tree = exp.Not(this=exp.func("COALESCE", fails.tree.copy(), exp.false(), copy=False))
+    return settled(tree, place_of(tree))

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from sqlglot import exp
 
 from weft.errors import Bug
-from weft.lang.expressions import expr
+from weft.lang.expressions import expr, place_of, settled
 from weft.lang.statements import Expr, WindowSpec
 from weft.plan.nodes import Aggregate, Filter, Named, Plan, Project, Query, Related, Scan, Top, Window
 
@@ -68,7 +69,7 @@ def conjunction(predicates: list[Expr]) -> Expr | None:
     distinct = list(dict.fromkeys(predicates))
     if len(distinct) <= 1:
         return distinct[0] if distinct else None
-    return expr(exp.and_(*(predicate.tree.copy() for predicate in distinct)))
+    return _joined(exp.and_, distinct)
 
 
 def disjunction(predicates: list[Expr]) -> Expr | None:
@@ -76,4 +77,9 @@ def disjunction(predicates: list[Expr]) -> Expr | None:
     distinct = list(dict.fromkeys(predicates))
     if len(distinct) <= 1:
         return distinct[0] if distinct else None
-    return expr(exp.or_(*(predicate.tree.copy() for predicate in distinct)))
+    return _joined(exp.or_, distinct)
+
+
+def _joined(by: Callable[..., exp.Expr], predicates: list[Expr]) -> Expr:
+    tree = by(*(predicate.tree.copy() for predicate in predicates), copy=False)
+    return settled(tree, place_of(tree))
