@@ -58,7 +58,7 @@ class Loom:
         self._wanted = _Wanted()
         self._cuts = _Cuts()
         self._strands: dict[int, _Cuts] = {}  # of each by itself
-        self._has_idle: bool | None = None  # None: not known
+        self._readers: Counter[int] = Counter()  # by feed
 
     def add(self, queries: Iterable[Taken], fixed: Hidden, basis: Basis, turns: Turns = NO_TURNS) -> None:
         """Take in queries; `fixed` tells by which keys some of them pick groups, `turns` since when.
@@ -153,7 +153,7 @@ class Loom:
             earlier = None if before is None else replace(self._tap(taken, before), until=turn.at)
             tap = replace(tap, after=turn.at, earlier=earlier)
         self.taps[name] = tap
-        self._has_idle = None
+        self._readers.update(tap.reads)
 
     def _tap(self, taken: Taken, keys: tuple[str, ...]) -> Tap:
         """The tap of a query that picks by these keys."""
@@ -168,9 +168,10 @@ class Loom:
 
     def drop(self, name: str) -> None:
         """Let a query go."""
+        if name in self.taps:
+            self._readers.subtract(self.taps[name].reads)
         for mine in (self.taps, self._standing, self._guards, self.hidden):
             mine.pop(name, None)
-        self._has_idle = None
         for asking in self._asking.values():
             asking.discard(name)
 
@@ -180,18 +181,12 @@ class Loom:
 
     def let_go(self) -> None:
         """Let go of feeds that no query reads any more and none comes after."""
-        self._drafts.keep(max(self._feeds_read(), default=-1) + 1)
+        self._drafts.keep(max((+self._readers), default=-1) + 1)
 
     @property
     def has_idle(self) -> bool:
         """Is there a feed that no query reads?"""
-        if self._has_idle is None:
-            self._has_idle = len(self._feeds_read()) < len(self._drafts)
-        return self._has_idle
-
-    def _feeds_read(self) -> set[int]:
-        taps = [each for tap in self.taps.values() for half in tap.halves for each in half.sets]
-        return {each.feed for each in taps} | {final.feed for each in taps for final in each.finals}
+        return len(+self._readers) < len(self._drafts)
 
     def plan(self) -> StreamPlan:
         """The plan of the queries there are."""

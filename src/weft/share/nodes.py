@@ -155,6 +155,12 @@ class Tap:
         return (self, *self.others)
 
     @property
+    def reads(self) -> set[int]:
+        """The feeds that the query reads."""
+        sets = [each for half in self.halves for each in half.sets]
+        return {at for each in sets for at in (each.feed, *(final.feed for final in each.finals))}
+
+    @property
     def grouped_by(self) -> tuple[int, ...]:
         """The places of the group keys in the feed, as far as the set has them."""
         return tuple(place for place in self.keys if place is not None)

@@ -100,7 +100,7 @@ def _show_rate(edges: Edges) -> str:
 
 def _feed_row(plan: StreamPlan, at: int, sketches: Names) -> tuple[str, ...]:
     feed = plan.feeds[at]
-    readers = sum(at in feeds_of(tap) for tap in plan.taps)
+    readers = sum(at in tap.reads for tap in plan.taps)
     return (
         f"f{at}",
         f"by {show_keys(feed, sketches)}",
@@ -133,12 +133,6 @@ def sketches_of(plan: StreamPlan) -> Names:
                 names[feed.keys[-1].sql] = f"sketch register of {what[0].sql}"
                 names[rank.sql] = f"hash rank of {what[0].sql}"
     return names
-
-
-def feeds_of(tap: Tap) -> set[int]:
-    """The feeds that a query reads."""
-    sets = [each for half in tap.halves for each in half.sets]
-    return {at for each in sets for at in (each.feed, *(final.feed for final in each.finals))}
 
 
 def _partial_rows(plan: StreamPlan, sketches: Names) -> list[tuple[str, ...]]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from weft.lang.statements import WindowSpec
 from weft.share.model.cost import Cost
 from weft.share.nodes import Feed, StreamPlan, Tap
-from weft.share.show import feeds_of, show_window
+from weft.share.show import show_window
 
 MOST = 60  # bands: of more, those that cost least become one
 
@@ -56,7 +56,7 @@ def _strip(plan: StreamPlan, at: int, cost: Cost, least: float) -> Strip:
     names = tuple(name for band in found if band.cost < least for name in band.names)
     if names:
         kept.append(Band(_label("other windows", names), None, names, _sum(cost, names)))
-    readers = sum(at in feeds_of(tap) for tap in plan.taps)
+    readers = sum(at in tap.reads for tap in plan.taps)
     return Strip(at, plan.feeds[at], tuple(kept), readers)
 
 
