@@ -60,6 +60,7 @@ class History:
         return self.alone + sum(merge.penalty for merge in self.merges[:cut])
 
 
+_ROOM = 0.2  # of the rows may be of groups that are gone
 _LEAST = 1e-12  # of what is there: less is no gain, but rounding
 
 
@@ -85,9 +86,14 @@ def woven_on(classes: Sequence[EdgeClass], points: Points, start: Partition, sav
 
 
 class _Table:
-    """Penalties of all pairs of groups, with the least of each row; after a merge one row is made anew."""
+    """Penalties of all pairs of groups, with the least of each row; after a merge one row is made anew.
+
+    Groups are known by their rows. Rows of groups that are gone are taken out when there are many.
+    """
 
     def __init__(self, classes: Sequence[EdgeClass], points: Points) -> None:
+        self._names = np.arange(len(classes))  # of each row, its group by its least class
+        self._gone = 0
         self.rates = np.array([one.rate for one in classes])
         self.reads = np.array([one.reads for one in classes])
         self._common = common_rates(classes)  # edges a second that two groups both have
@@ -111,21 +117,35 @@ class _Table:
         """Make the merge that costs least."""
         best = int(self._values.argmin())
         kept, gone = sorted((best, int(self._least[best])))
-        made = Merge(kept, gone, float(self._values[best]))
+        made = Merge(int(self._names[kept]), int(self._names[gone]), float(self._values[best]))
         self.join(kept, gone)
+        if self._gone > _ROOM * len(self._names):
+            self._close_up()
         return made
 
     def join(self, kept: int, gone: int) -> None:
         """Merge these two."""
-        common = self._common
-        base, more = self._edges.merge(kept, gone)
-        union = common[base] + more
+        common, names = self._common, self._names
+        is_base, more = self._edges.merge(int(names[kept]), int(names[gone]))
+        union = common[kept if is_base else gone] + more[names]
         self.rates[kept] += self.rates[gone] - common[kept, gone]
         self.reads[kept] += self.reads[gone]
         np.maximum(union, np.maximum(common[kept], common[gone]), out=union)
         np.minimum(union, np.minimum(self.rates, self.rates[kept]), out=union)  # a sample may say more
         common[kept], common[:, kept] = union, union
         self._renew(kept, gone)
+        self._gone += 1
+
+    def _close_up(self) -> None:
+        """Take out the rows and columns of groups that are gone; those that stay keep their order."""
+        stay = np.flatnonzero(np.isfinite(self._values))
+        if len(stay) < 2:  # one group is all: it has no other to merge with
+            return
+        self._names, self.rates, self.reads = self._names[stay], self.rates[stay], self.reads[stay]
+        self._common = self._common[np.ix_(stay, stay)]
+        self._penalties = self._penalties[np.ix_(stay, stay)]
+        self._least, self._values = np.searchsorted(stay, self._least[stay]), self._values[stay]
+        self._gone = 0
 
     def _renew(self, kept: int, gone: int) -> None:
         """The penalties of a group that has grown, and the least of every row."""
@@ -156,8 +176,8 @@ class _Edges:
         self._entries = np.split(by_owner, ends[:-1])
         self._held = np.zeros(len(points.weights), bool)  # scratch
 
-    def merge(self, kept: int, gone: int) -> tuple[int, Floats]:
-        """The larger of the two, and what the points that only the other has add to its common rates."""
+    def merge(self, kept: int, gone: int) -> tuple[bool, Floats]:
+        """Is `kept` the larger, and what do the points that only the smaller has add to common rates?"""
         small, base = sorted((kept, gone), key=lambda group: len(self._entries[group]))
         mine, theirs = self._entries[small], self._entries[base]
         self._held[self._points[theirs]] = True
@@ -169,7 +189,7 @@ class _Edges:
         self._owners[mine], self._owners[theirs] = kept, kept
         self._entries[gone] = mine[:0]
         self._entries[kept] = np.concatenate([theirs, new])
-        return base, added
+        return base == kept, added
 
     def _groups_at(self, points: Ints) -> Floats:
         """For every group the weight of those of the points that it has."""

@@ -28,7 +28,7 @@ Bools = npt.NDArray[np.bool_]
 LONGEST = 1 << 17  # points of a period that are looked at one by one
 SAMPLED = 1 << 14  # points in all, where there are too many,
 FEWEST = 12  # but at least so many of each class
-_FAR = 1 << 53  # sampled points lie up to here, in units of the common divisor
+_FAR = 1 << 51  # sampled points lie up to here, in units of the common divisor
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +93,7 @@ def _draw(classes: Sequence[tuple[Pair, ...]], seed: int, each: int) -> Ints:
         slides, phases = np.array(pairs).T
         pick = random.integers(0, len(pairs), each)
         slide = slides[pick]
-        drawn.append(phases[pick] + slide * random.integers(0, _FAR // slide, each))
+        drawn.append(phases[pick] + slide * random.integers(0, np.maximum(1, _FAR // slide), each))
     return np.concatenate(drawn)
 
 
@@ -148,17 +148,29 @@ def period_of(slides: Iterable[int], longest: int) -> int | None:
 
 def _edges_at(times: Ints, classes: Sequence[tuple[Pair, ...]]) -> tuple[Ints, Ints]:
     """Which classes have an edge at which of the times: places of times, and of classes."""
-    found = [np.flatnonzero(has_edge(times, pairs)) for pairs in classes]
+    at = times.astype(np.float64)
+    found = [np.flatnonzero(has_edge(at, pairs)) for pairs in classes]
     owners = np.repeat(np.arange(len(classes)), [len(at) for at in found])
     return np.concatenate(found) if found else np.zeros(0, np.int64), owners
 
 
-def has_edge(times: Ints, pairs: Sequence[Pair]) -> Bools:
-    """Whether a class has an edge at each of the times."""
+def has_edge(times: Floats | Ints, pairs: Sequence[Pair]) -> Bools:
+    """Whether a class has an edge at each of the times, which are whole numbers below 2^52."""
     found = np.zeros(len(times), bool)
+    at = times.astype(np.float64, copy=False)
     for slide, phase in pairs:
-        found |= (times - phase) % slide == 0
+        found |= _divides(at - phase, slide)
     return found
+
+
+def _divides(numbers: Floats, by: Floats | int) -> Bools:
+    """Which whole numbers are multiples: a division of whole numbers, several times as fast as theirs.
+
+    Below 2^52 a quotient that is not whole lies further from a whole number than it is rounded.
+    """
+    quotient = numbers / by
+    whole: Bools = quotient == np.floor(quotient)
+    return whole
 
 
 def common_rates(classes: Sequence[EdgeClass]) -> Floats:
