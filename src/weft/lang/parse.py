@@ -31,10 +31,10 @@ from weft.lang.tables import create_table
 from weft.lang.text import Text
 from weft.lang.tokens import (
     check_brackets,
+    cut,
     statements,
     tokenize,
-    tokens_before,
-    unclosed,
+    tokens_between,
     without_semicolon,
 )
 from weft.lang.trees import parse_scalar
@@ -68,19 +68,22 @@ def read_program(text: str, file: str = "<text>") -> tuple[Statement | Unread, .
     A string that never closes ends the reading: its statement and all after it may be anything.
     """
     source = Text(text.removeprefix("\ufeff"), file)
-    opened = unclosed(source)
+    cuts, alike = cut(source), Alike()
+    read = [
+        one
+        for start, end in cuts.stretches(len(source.text))
+        for one in _read_stretch(source, start, end, alike)
+    ]
+    return (*read, *([Unread(cuts.opened.error(source))] if cuts.opened is not None else []))
+
+
+def _read_stretch(source: Text, start: int, end: int, alike: Alike) -> Iterator[Statement | Unread]:
+    """The statement that ends with the stretch, and those before it that lack their semicolons."""
     try:
-        pieces = statements(tokens_before(source, opened.start if opened else len(source.text)))
+        pieces = statements(tokens_between(source, start, end))
     except QueryError as error:
-        return (Unread(error),)
-    if opened is None:
-        return tuple(_read_all(source, pieces))
-    ended = [piece for piece in pieces if piece[-1].token_type == TokenType.SEMICOLON]
-    return (*_read_all(source, ended), Unread(opened.error(source)))
-
-
-def _read_all(source: Text, pieces: list[list[Token]]) -> Iterator[Statement | Unread]:
-    alike = Alike()
+        yield Unread(error)
+        return
     for index, piece in enumerate(pieces):
         yield from _read(source, piece, alike, more=index + 1 < len(pieces))
 

@@ -1,10 +1,11 @@
-"""Program text -> tokens -> one list of tokens per statement."""
+"""Program text -> stretches that end with a semicolon -> tokens -> one list of tokens per statement."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 
 from sqlglot.errors import TokenError
 from sqlglot.tokenizer_core import Token, TokenType
@@ -13,8 +14,9 @@ from weft.errors import QueryError
 from weft.lang.dialect import Weft
 from weft.lang.text import Text
 
-_OPENERS = re.compile(r"--|/\*|\b[rR](?=['\"])|['\"`]")
+_MARKS = re.compile(r";|--|/\*|\b[rR](?=['\"])|['\"`]")
 _STRING_END = {quote: re.compile(rf"(?:[^{quote}\\]|\\.)*{quote}", re.DOTALL) for quote in "'\""}
+_NOT_HEX = re.compile(r"\b[xX]'(?![0-9A-Fa-f]*')[^']*'")
 _UNCLOSED = {"'": "string", '"': "string", "`": "name", "/*": "comment"}
 _CLOSING = {"'": "'", '"': '"', "`": "`", "/*": "*/"}
 
@@ -40,29 +42,66 @@ class Unclosed:
         )  # fmt: skip
 
 
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """Where a text may be cut without looking at its words."""
+
+    ends: tuple[int, ...]  # behind each semicolon that stands in no string, name or comment
+    opened: Unclosed | None  # behind it nothing is sure
+
+    def stretches(self, last: int) -> Iterator[tuple[int, int]]:
+        """From each cut to the next, the last one up to `last`."""
+        bounds = (0, *self.ends) if self.opened is not None else (0, *self.ends, last)
+        return pairwise(bounds)
+
+
+def cut(text: Text) -> Cut:
+    """Where the text may be cut, and what never closes, if anything.
+
+    Past a forgotten quote all others change their meaning, and the one without a partner is the last. The
+    forgotten one is told by its string, which goes on past the end of its line.
+    """
+    position = 0
+    ends: list[int] = []
+    runs_on: dict[str, Unclosed] = {}
+    while match := _MARKS.search(text.text, position):
+        if match[0] == ";":
+            position = match.end()
+            ends.append(position)
+            continue
+        opener = text.text[match.end()] if match[0] in "rR" else match[0]
+        opened, position = Unclosed(match.start(), opener), _after(text.text, match)
+        if position < 0:
+            forgotten = runs_on.get(opener, opened)
+            return Cut(tuple(end for end in ends if end <= forgotten.start), forgotten)
+        if opener in "'\"`" and "\n" in text.text[match.end() : position]:
+            runs_on.setdefault(opener, opened)
+    return Cut(tuple(ends), None)
+
+
 def tokenize(text: Text) -> list[Token]:
     """The tokens of the text, no comments or hints; a doubled quote in a string stands for the quote."""
-    opened = unclosed(text)
+    opened = cut(text).opened
     if opened is not None:
         raise opened.error(text)
-    return tokens_before(text, len(text.text))
-
-
-def tokens_before(text: Text, end: int) -> list[Token]:
-    """The tokens of the text up to `end`, before which all that opens closes."""
-    try:
-        tokens = Weft().tokenize(text.text[:end])
-    except TokenError as error:
-        at = max(0, min(error.end or 0, end) - 1)
-        raise QueryError("syntax", "this text cannot be read", at=text.place(at, at + 1)) from None
-    return _join_doubled_quotes(text.text, _with_window_calls(tokens))
+    return tokens_between(text, 0, len(text.text))
 
 
 def tokens_between(text: Text, start: int, end: int) -> list[Token]:
     """The tokens of a stretch in which all that opens closes; each says where it stands in the whole text."""
+    part = text.text[start:end]
+    try:
+        tokens = Weft().tokenize(part)
+    except TokenError:
+        bad = _NOT_HEX.search(part)
+        at = (start + bad.start(), start + bad.end()) if bad else (start, end)
+        raise QueryError(
+            "syntax", "this text cannot be read", at=text.place(*at), because="not hexadecimal" if bad else "",
+            help="write x'1F' with digits 0 to 9 and A to F, or a string without the x",
+        ) from None  # fmt: skip
     return [
         Token(token.token_type, token.text, token.line, token.col, token.start + start, token.end + start)
-        for token in tokens_before(Text(text.text[start:end], text.file), end - start)
+        for token in _join_doubled_quotes(part, _with_window_calls(tokens))
     ]
 
 
@@ -74,24 +113,6 @@ def _with_window_calls(tokens: list[Token]) -> list[Token]:
         else token
         for token, following in zip(tokens, tokens[1:] + tokens[-1:])
     ]
-
-
-def unclosed(text: Text) -> Unclosed | None:
-    """What never closes, if anything.
-
-    Past a forgotten quote all others change their meaning, and the one without a partner is the last. The
-    forgotten one is told by its string, which goes on past the end of its line.
-    """
-    position = 0
-    runs_on: dict[str, Unclosed] = {}
-    while match := _OPENERS.search(text.text, position):
-        opener = text.text[match.end()] if match[0] in "rR" else match[0]
-        opened, position = Unclosed(match.start(), opener), _after(text.text, match)
-        if position < 0:
-            return runs_on.get(opener, opened)
-        if opener in "'\"`" and "\n" in text.text[match.end() : position]:
-            runs_on.setdefault(opener, opened)
-    return None
 
 
 def _after(text: str, opened: re.Match[str]) -> int:
@@ -141,7 +162,7 @@ def statements(tokens: list[Token]) -> list[list[Token]]:
     """The tokens cut at semicolons; also before a statement that starts where a semicolon was forgotten.
 
     A piece that lacks its semicolon is followed by one that starts with the next statement, so that errors in
-    both are found; `lacks_semicolon` tells the two apart.
+    both are found.
     """
     pieces: list[list[Token]] = [[]]
     for index, token in enumerate(tokens):
