@@ -1,32 +1,92 @@
-"""SELECTs that differ in windows and constants alone, as most of a thousand queries do, are read once.
+"""Queries that differ in names, windows and constants alone, as most of a thousand do, are read once.
 
-    SELECT symbol, SUM(qty) FROM trades [RANGE 5 MINUTES] WHERE venue = 'X' GROUP BY symbol    read
-    SELECT symbol, SUM(qty) FROM trades [RANGE 1 HOUR] WHERE venue = 'Y' GROUP BY symbol       1 HOUR and 'Y'
+    CREATE QUERY a AS SELECT symbol, SUM(qty) FROM trades [RANGE 5 MINUTES] WHERE venue = 'X' GROUP BY symbol;
+    CREATE QUERY b AS SELECT symbol, SUM(qty) FROM trades [RANGE 1 HOUR] WHERE venue = 'Y' GROUP BY symbol;
 
-What the second says is known from the first. Where its expressions stand is not; whoever asks for that, to
-tell what is wrong with one, has it read after all.
+What the second says is known from the first; new are `b`, `[RANGE 1 HOUR]` and `'Y'`. So its text is enough,
+without tokens. Where its expressions stand is not known; whoever asks for that, to tell what is wrong with
+one, has it read after all.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+import re
+from bisect import bisect_right
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
+from itertools import accumulate
 
 from sqlglot.tokenizer_core import Token, TokenType
 
-from weft.lang.compared import Kind, compared, constant_of, kind_of
-from weft.lang.cursor import Cursor
-from weft.lang.patterns import Filled, Pattern, pattern_of
-from weft.lang.plain import has_span, is_plain
+from weft.errors import QueryError
+from weft.lang.clauses import Clauses
+from weft.lang.compared import Kind, compared, kind_of
+from weft.lang.cursor import Cursor, is_free
+from weft.lang.dialect import Weft
+from weft.lang.patterns import Constant, Filled, Pattern, pattern_of
+from weft.lang.plain import has_span
+from weft.lang.queries import EXPLAINED, end_of_select, query_clauses
 from weft.lang.select import select
-from weft.lang.statements import Expr, Item, LaterExpr, OrderKey, Select, Source, WindowSpec
+from weft.lang.statements import (
+    CreateQuery,
+    Expr,
+    Item,
+    LaterExpr,
+    OrderKey,
+    Select,
+    Sink,
+    Source,
+    WindowSpec,
+)
 from weft.lang.text import Text
 from weft.lang.tokens import outside, tokens_between
 from weft.lang.windows import window
 
-# Whether it has a window, its tokens without it and without constants, and the kinds of those.
-_What = tuple[bool, tuple[tuple[TokenType, str], ...], tuple[Kind, ...]]
+_HEAD = re.compile(r"(?:\s+|--[^\n]*\n)*(CREATE\s+QUERY\s+)(\w+)(?=\s+AS\s+SELECT\b)", re.IGNORECASE)
+_VARIED = re.compile(r"('[^']*'|\[[^\[\]']*\]|(?<![\w.])[0-9]+(?:\.[0-9]+)?(?![\w.]))")
+_STRING = re.compile(r"'[^'\\]*'")
+_INVOLVED = re.compile(r"""["`\\]|--|/\*|\w'|''""")  # other quotes, escapes, comments, where strings are '
+_SELECT = 4  # its place among the tokens: CREATE QUERY name AS SELECT
+_FIRST_WORDS = frozenset(key.split()[0] for key in Weft.Tokenizer.KEYWORDS)
+
+_Spot = tuple[int, int]  # which of the fixed pieces, and how far into it
+_Stretch = tuple[_Spot, _Spot]
+
+
+@dataclass(frozen=True, slots=True)
+class _Cut:
+    """The text of a query, cut around what may differ: its name, constants, and what stands in brackets."""
+
+    fixed: tuple[str, ...]  # before, between and behind
+    varied: tuple[str, ...]
+    begins: tuple[int, ...]  # of each fixed piece
+
+    def at(self, spot: _Spot) -> int:
+        return self.begins[spot[0]] + spot[1]
+
+    def spot(self, at: int) -> _Spot:
+        piece = bisect_right(self.begins, at) - 1
+        return piece, at - self.begins[piece]
+
+    def which(self, start: int, end: int) -> int | None:
+        """Which of what may differ this stretch is, from one place in the text up to another."""
+        piece, into = self.spot(start)
+        is_one = piece < len(self.varied) and into == len(self.fixed[piece])
+        return piece if is_one and end == self.begins[piece + 1] else None
+
+
+def _cut(text: Text, start: int, end: int) -> _Cut | None:
+    """The query that this stretch holds; None: it is none, or has to be read to be told."""
+    head = _HEAD.match(text.text, start, end)
+    if head is None or _INVOLVED.search(_STRING.sub("'", text.text[head.start(1) : end])):
+        return None
+    name = head[2]
+    if not is_free(name) or name.upper() in _FIRST_WORDS or name.upper() in EXPLAINED:
+        return None
+    pieces = [head[1], name, *_VARIED.split(text.text[head.end() : end])]
+    begins = [head.start(1), *accumulate(map(len, pieces), initial=head.start(1))]
+    return _Cut(tuple(pieces[::2]), tuple(pieces[1::2]), tuple(begins[1::2]))
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,62 +97,140 @@ class _First:
     where: Pattern | None
 
 
+@dataclass(frozen=True, slots=True)
+class _Form:
+    """Queries with the same fixed pieces, and what each of their varied ones is."""
+
+    select: _Stretch
+    source: _Stretch
+    window: int | None
+    where: tuple[int, ...]  # what columns are compared with
+    others: tuple[int, ...]  # in the SELECT: only queries that have the same are alike
+    clauses: _Spot  # where they begin
+    firsts: dict[tuple[str, ...], _First] = field(default_factory=dict)  # by the others
+
+
 class Alike:
-    """The SELECTs of one program."""
+    """The queries of one program."""
 
-    def __init__(self) -> None:
-        self._first: dict[_What, _First] = {}
-        self._windows: dict[tuple[tuple[TokenType, str], ...], WindowSpec] = {}  # by their tokens
+    def __init__(self, text: Text) -> None:
+        self._text = text
+        self._forms: dict[tuple[tuple[str, ...], tuple[Kind, ...]], _Form] = {}
+        self._windows: dict[str, WindowSpec | None] = {}
+        self._clauses: dict[str, tuple[int, Clauses]] = {}  # and where they were read
 
-    def select(self, text: Text, tokens: list[Token]) -> Select | None:
-        """The plain SELECT that these tokens are; None: they are none."""
-        start, stop = _window_of(tokens)
-        found = {at: (kind_of(tokens[at]), constant_of(tokens[at])) for at in compared(tokens)}
-        texts = tuple(
-            (token.token_type, "" if at in found else token.text)
-            for at, token in enumerate(tokens)
-            if not start <= at < stop
-        )
-        what = (start < stop, texts, tuple(kind for kind, _ in found.values()))
-        first = self._first.get(what)
-        if (first is None and not is_plain(tokens)) or has_span(tokens[start:stop]):
+    def query(self, start: int, end: int) -> CreateQuery | None:
+        """The query that stands in this stretch of the text; None: it has to be read."""
+        cut = _cut(self._text, start, end)
+        form = None if cut is None else self._forms.get((cut.fixed, _kinds(cut)))
+        if cut is None or form is None:
             return None
+        first = form.firsts.get(_chosen(cut, form.others))
         if first is None:
-            made = select(text, tokens)
-            places = [text.place_of(tokens[at]) for at in found]
-            self._first[what] = _First(made, pattern_of(made.where, places) if found else None)
-            return made
-        if first.where is None and found:  # the constants could not be told apart
-            return select(text, tokens)
-        source = Source(
-            first.select.source.stream,
-            self._window(text, tokens, start, stop) if start < stop else None,
-            first.select.source.alias,
-            text.place_of(tokens[_after_from(tokens)]),
+            return None
+        try:
+            window, clauses = self._window(cut, form), self._said(cut, form, end)
+        except QueryError:  # it is told by whoever reads it
+            return None
+        if form.window is not None and window is None:
+            return None
+        select = self._select(cut, form, first, window)
+        place = self._text.place(cut.begins[0], cut.begins[1])
+        return CreateQuery(cut.varied[0], select, place=place, **clauses)
+
+    def learn(self, start: int, end: int, tokens: list[Token], query: CreateQuery) -> None:
+        """Know those like this one, which was read from this stretch."""
+        cut = _cut(self._text, start, end)
+        if cut is None:
+            return
+        stop = end_of_select(tokens, _SELECT)
+        key = cut.fixed, _kinds(cut)
+        form = self._forms.get(key) or self._form(cut, query, tokens, stop, end)
+        self._forms[key] = form
+        pattern = self._pattern(query.select, cut, form.where)
+        if pattern is not None or not form.where:
+            form.firsts[_chosen(cut, form.others)] = _First(query.select, pattern)
+
+    def _form(self, cut: _Cut, query: CreateQuery, tokens: list[Token], stop: int, end: int) -> _Form:
+        chosen = tokens[_SELECT:stop]
+        source = chosen[_after_from(chosen)]
+        behind = chosen[_after_from(chosen) + 1 :][:1]
+        is_windowed = query.select.source.window is not None
+        window = cut.spot(behind[0].start)[0] if is_windowed else None
+        begin = tokens[stop].start if stop < len(tokens) else end
+        found = [cut.which(chosen[at].start, chosen[at].end + 1) for at in compared(chosen)]
+        where = tuple(at for at in found if at is not None)
+        if len(where) < len(found) or self._pattern(query.select, cut, where) is None:
+            where = ()  # they cannot be told apart
+        inside = [at for at in range(1, len(cut.varied)) if cut.begins[at] < begin]
+        return _Form(
+            (cut.spot(chosen[0].start), cut.spot(chosen[-1].end + 1)),
+            (cut.spot(source.start), cut.spot(source.end + 1)),
+            window,
+            where,
+            tuple(at for at in inside if at not in where and at != window),
+            cut.spot(begin),
         )
-        later = _Later(text, tokens)
+
+    def _pattern(self, read: Select, cut: _Cut, where: Iterable[int]) -> Pattern | None:
+        places = [self._text.place(cut.begins[at] + len(cut.fixed[at]), cut.begins[at + 1]) for at in where]
+        return pattern_of(read.where, places) if places else None
+
+    def _window(self, cut: _Cut, form: _Form) -> WindowSpec | None:
+        """Its window; None: it has none, or one that makes it no plain query."""
+        if form.window is None:
+            return None
+        start, end = cut.begins[form.window] + len(cut.fixed[form.window]), cut.begins[form.window + 1]
+        said = cut.varied[form.window]
+        if said not in self._windows:
+            tokens = tokens_between(self._text, start, end)
+            self._windows[said] = None if has_span(tokens) else window(Cursor(self._text, tokens))
+        known = self._windows[said]
+        return known and replace(known, place=self._text.place(start, end))
+
+    def _said(self, cut: _Cut, form: _Form, end: int) -> Clauses:
+        """The clauses behind its SELECT."""
+        start = cut.at(form.clauses)
+        said = self._text.text[start:end]
+        if said not in self._clauses:
+            tokens = tokens_between(self._text, start, end - 1)
+            self._clauses[said] = start, query_clauses(Cursor(self._text, tokens))
+        read_at, found = self._clauses[said]
+        sink = found.get("sink")
+        if not isinstance(sink, Sink) or sink.place is None:
+            return found
+        return found | {"sink": replace(sink, place=self._text.moved(sink.place, start - read_at))}
+
+    def _select(self, cut: _Cut, form: _Form, first: _First, window: WindowSpec | None) -> Select:
+        text = self._text
+        known = first.select.source
+        place = text.place(*map(cut.at, form.source))
+        source = Source(known.stream, window, known.alias, place)
+        later = _Later(text, *map(cut.at, form.select))
         if first.where is None:
             return later.like(first.select, source, None)
-        where = first.where.fill(
-            [one for _, one in found.values()], lambda: later.where.place, lambda: later.where.tree
-        )
+        constants = [_constant(one) for one in _chosen(cut, form.where)]
+        where = first.where.fill(constants, lambda: later.where.place, lambda: later.where.tree)
         return later.like(first.select, source, where)
 
-    def _window(self, text: Text, tokens: list[Token], start: int, stop: int) -> WindowSpec:
-        """The window from one token up to another."""
-        said = tuple((token.token_type, token.text) for token in tokens[start:stop])
-        if said not in self._windows:
-            cursor = Cursor(text, tokens)
-            cursor.index = start
-            self._windows[said] = window(cursor)
-        return replace(self._windows[said], place=text.place_of(tokens[start], tokens[stop - 1]))
+
+def _chosen(cut: _Cut, places: Iterable[int]) -> tuple[str, ...]:
+    return tuple(cut.varied[at] for at in places)
+
+
+def _kinds(cut: _Cut) -> tuple[Kind, ...]:
+    return tuple(() if one[0] == "[" else kind_of(_constant(one)) for one in cut.varied[1:])
+
+
+def _constant(written: str) -> Constant:
+    return Constant(written[1:-1], True) if written[0] == "'" else Constant(written, False)
 
 
 class _Later:
-    """A SELECT that is read when it is asked for; until then it is a stretch of the text, without tokens."""
+    """A SELECT that is read when it is asked for; until then it is a stretch of the text."""
 
-    def __init__(self, text: Text, tokens: list[Token]) -> None:
-        self._text, self._start, self._end = text, tokens[0].start, tokens[-1].end + 1
+    def __init__(self, text: Text, start: int, end: int) -> None:
+        self._text, self._start, self._end = text, start, end
 
     @cached_property
     def read(self) -> Select:
@@ -135,17 +273,6 @@ class _Later:
 
     def _order_key(self, at: int) -> Expr:
         return self.read.order_by[at].expr
-
-
-def _window_of(tokens: list[Token]) -> tuple[int, int]:
-    """Where the window after the stream begins and ends; if there is none, an empty stretch."""
-    start = _after_from(tokens) + 1
-    if start >= len(tokens) or tokens[start].token_type != TokenType.L_BRACKET:
-        return 0, 0
-    for at in range(start, len(tokens)):
-        if tokens[at].token_type == TokenType.R_BRACKET:
-            return start, at + 1
-    return 0, 0
 
 
 def _after_from(tokens: list[Token]) -> int:

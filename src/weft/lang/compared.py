@@ -31,7 +31,7 @@ def compared(tokens: list[Token]) -> list[int]:
     where = list(_where(tokens))
     if any(tokens[at].token_type in _OTHERS for at in where):
         return []
-    return [at for at in where if _is_operand(tokens, at) and kind_of(tokens[at])]
+    return [at for at in where if _is_operand(tokens, at) and _is_constant(tokens[at])]
 
 
 def _where(tokens: list[Token]) -> Iterator[int]:
@@ -50,17 +50,17 @@ def _is_operand(tokens: list[Token], at: int) -> bool:
     return ends and len(before) == 2 and before[0] in _NAMES and before[1] in _SIGNS
 
 
-def kind_of(token: Token) -> Kind:
-    """What constants of one type have in common; empty: it is no constant, or of a type not told here."""
-    if token.token_type == TokenType.STRING:
+def _is_constant(token: Token) -> bool:
+    if token.token_type not in (TokenType.STRING, TokenType.NUMBER):
+        return False
+    return kind_of(Constant(token.text, token.token_type == TokenType.STRING)) != ()
+
+
+def kind_of(constant: Constant) -> Kind:
+    """What constants of one type have in common; empty: of a type not told here."""
+    if constant.is_string:
         return (0,)
-    if token.token_type != TokenType.NUMBER:
-        return ()
-    if token.text.isdecimal():
-        return (1,) if int(token.text) < _MOST else ()
-    found = re.fullmatch(r"([1-9]\d*)\.(\d+)", token.text)
+    if constant.text.isdecimal():
+        return (1,) if int(constant.text) < _MOST else ()
+    found = re.fullmatch(r"([1-9]\d*)\.(\d+)", constant.text)
     return (2, len(found[1]), len(found[2])) if found else ()
-
-
-def constant_of(token: Token) -> Constant:
-    return Constant(token.text, token.token_type == TokenType.STRING)

@@ -94,7 +94,7 @@ class Cursor:
                 "bad-name", f"{what} has no `{self.word()}` in it", at=place,
                 help="use letters, digits and underscores",
             )  # fmt: skip
-        if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name) or len(name) > LONGEST_NAME:
+        if not _is_plain(name):
             raise QueryError(
                 "bad-name", f"`{name}` cannot be {what}", at=self.place(self.tokens[start]),
                 because="it also names files and tables",
@@ -124,8 +124,21 @@ class Cursor:
         raise QueryError(code, said, at=self.place_here(), because=found or close, help=help)
 
 
+def is_free(name: str) -> bool:
+    """May a query have this name?"""
+    return _is_plain(name) and not _is_reserved(name)
+
+
+def _is_plain(name: str) -> bool:
+    return len(name) <= LONGEST_NAME and bool(re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name))
+
+
+def _is_reserved(name: str) -> bool:
+    return name.lower() in RESERVED or name.lower().startswith(RESERVED_PREFIX)
+
+
 def check_reserved(name: str, at: Place | None) -> None:
-    if name.lower() in RESERVED or name.lower().startswith(RESERVED_PREFIX):
+    if _is_reserved(name):
         raise QueryError(
             "reserved-name", f"`{name}` is reserved", at=at,
             because="weft gives every windowed result columns of this name"

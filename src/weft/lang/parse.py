@@ -15,6 +15,7 @@ from weft.lang.expressions import expr
 from weft.lang.queries import create_query, create_view
 from weft.lang.select import select
 from weft.lang.statements import (
+    CreateQuery,
     DropQuery,
     DropTable,
     DropView,
@@ -68,7 +69,7 @@ def read_program(text: str, file: str = "<text>") -> tuple[Statement | Unread, .
     A string that never closes ends the reading: its statement and all after it may be anything.
     """
     source = Text(text.removeprefix("\ufeff"), file)
-    cuts, alike = cut(source), Alike()
+    cuts, alike = cut(source), Alike(source)
     read = [
         one
         for start, end in cuts.stretches(len(source.text))
@@ -79,18 +80,29 @@ def read_program(text: str, file: str = "<text>") -> tuple[Statement | Unread, .
 
 def _read_stretch(source: Text, start: int, end: int, alike: Alike) -> Iterator[Statement | Unread]:
     """The statement that ends with the stretch, and those before it that lack their semicolons."""
+    known = alike.query(start, end)
+    if known is not None:
+        yield known
+        return
     try:
         pieces = statements(tokens_between(source, start, end))
     except QueryError as error:
         yield Unread(error)
         return
-    for index, piece in enumerate(pieces):
-        yield from _read(source, piece, alike, more=index + 1 < len(pieces))
+    read = [
+        one
+        for index, piece in enumerate(pieces)
+        for one in _read(source, piece, more=index + 1 < len(pieces))
+    ]
+    match read:
+        case [CreateQuery() as query] if source.text[end - 1] == ";":
+            alike.learn(start, end, without_semicolon(pieces[0]), query)
+    yield from read
 
 
-def _read(source: Text, piece: list[Token], alike: Alike, more: bool) -> Iterator[Statement | Unread]:
+def _read(source: Text, piece: list[Token], more: bool) -> Iterator[Statement | Unread]:
     try:
-        yield _shallow(lambda tokens: _statement(source, tokens, alike), source, without_semicolon(piece))
+        yield _shallow(lambda tokens: _statement(source, tokens), source, without_semicolon(piece))
         _check_semicolon(source, piece, more)
     except QueryError as error:
         yield Unread(error, _names(piece))
@@ -143,13 +155,13 @@ def _check_semicolon(source: Text, piece: list[Token], more: bool) -> None:
         )  # fmt: skip
 
 
-def _statement(source: Text, tokens: list[Token], alike: Alike) -> Statement:
+def _statement(source: Text, tokens: list[Token]) -> Statement:
     check_brackets(source, tokens)
     cursor = Cursor(source, tokens)
     if cursor.take("CREATE", "STREAM"):
         return create_stream(cursor)
     if cursor.take("CREATE", "QUERY"):
-        return create_query(cursor, alike.select)
+        return create_query(cursor)
     if cursor.take("CREATE", "VIEW"):
         return create_view(cursor)
     if cursor.take("CREATE", "TABLE"):

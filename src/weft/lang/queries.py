@@ -12,8 +12,9 @@ from weft.lang.clauses import Clauses, clauses, format_and_options
 from weft.lang.cursor import Cursor
 from weft.lang.intervals import positive
 from weft.lang.picking import body
-from weft.lang.statements import CreateQuery, CreateRelation, CreateView, Select, Sink
-from weft.lang.text import Text
+from weft.lang.plain import is_plain
+from weft.lang.select import select
+from weft.lang.statements import CreateQuery, CreateRelation, CreateView, Sink
 from weft.lang.trees import find
 
 _KNOWN = "EMIT EMPTY, EMIT CHANGES, ON ERROR FAIL, RETAIN, INTO ... OPTIONS"
@@ -32,30 +33,27 @@ _OPERAND_NEXT = {
 }  # fmt: skip
 
 
-_EXPLAINED = {
+EXPLAINED = {
     "ALL": "EXPLAIN ALL means every query",
     "ANALYZE": "EXPLAIN ANALYZE means what was measured",
 }
 
 
-def create_query(
-    cursor: Cursor, select: Callable[[Text, list[Token]], Select | None]
-) -> CreateQuery | CreateRelation:
-    """The query created from here on; CREATE QUERY has been read. `select` reads a plain SELECT."""
+def create_query(cursor: Cursor) -> CreateQuery | CreateRelation:
+    """The query created from here on; CREATE QUERY has been read."""
     if cursor.at("AS", "SELECT"):
         cursor.fail("expected the name of a query", code="missing-name", help=_EXAMPLE)
     name = cursor.plain_name("the name of a query", help=_EXAMPLE)
     place = cursor.place_since(0)
-    if name.upper() in _EXPLAINED:
+    if name.upper() in EXPLAINED:
         raise QueryError(
             "reserved-name", f"a query cannot be called `{name.lower()}`", at=cursor.place(cursor.last),
-            because=_EXPLAINED[name.upper()], help="choose another name",
+            because=EXPLAINED[name.upper()], help="choose another name",
         )  # fmt: skip
     tokens = _as_select(cursor, _EXAMPLE)
-    plain = None if _says_changes(cursor) else select(cursor.text, tokens)
-    if plain is None:
+    if _says_changes(cursor) or not is_plain(tokens):
         return _relation(name, tokens, cursor, place)
-    return CreateQuery(name, plain, place=place, **clauses(cursor, _READERS, _KNOWN))
+    return CreateQuery(name, select(cursor.text, tokens), place=place, **query_clauses(cursor))
 
 
 def create_view(cursor: Cursor) -> CreateView:
@@ -76,7 +74,7 @@ def _as_select(cursor: Cursor, example: str) -> list[Token]:
     if not any(map(cursor.at, ("SELECT", "WITH", "("))):
         cursor.fail("expected SELECT", help=example)
     start = cursor.index
-    cursor.index = _end_of_select(cursor)
+    cursor.index = end_of_select(cursor.tokens, start)
     return cursor.tokens[start : cursor.index]
 
 
@@ -89,7 +87,7 @@ def _says_changes(cursor: Cursor) -> bool:
 def _relation(name: str, tokens: list[Token], cursor: Cursor, place: Place) -> CreateRelation:
     found = body(cursor.text, tokens)
     start = cursor.index
-    said = clauses(cursor, _READERS, _KNOWN)
+    said = query_clauses(cursor)
     if said.pop("emit_empty", False):
         at = find(cursor.text, cursor.tokens[start:], "EMIT")
         raise QueryError(
@@ -99,16 +97,21 @@ def _relation(name: str, tokens: list[Token], cursor: Cursor, place: Place) -> C
     return CreateRelation(name, found, place=place, **said)
 
 
-def _end_of_select(cursor: Cursor) -> int:
-    """Where the SELECT ends and the clauses of the query start, or the end."""
-    depth, seen_from = 0, cursor.at("(")
-    for index in range(cursor.index, len(cursor.tokens)):
-        word = _word(cursor.tokens[index])
+def query_clauses(cursor: Cursor) -> Clauses:
+    """What stands behind the SELECT of a query."""
+    return clauses(cursor, _READERS, _KNOWN)
+
+
+def end_of_select(tokens: list[Token], start: int) -> int:
+    """Where the SELECT that starts there ends and the clauses of the query start, or the end."""
+    depth, seen_from = 0, _word(tokens[start]) == "("
+    for index in range(start, len(tokens)):
+        word = _word(tokens[index])
         depth += 1 if word in ("(", "[", "{") else -1 if word in (")", "]", "}") else 0
         seen_from = seen_from or (depth == 0 and word == "FROM")
-        if depth == 0 and seen_from and _starts_clause(cursor.tokens, index):
+        if depth == 0 and seen_from and _starts_clause(tokens, index):
             return index
-    return len(cursor.tokens)
+    return len(tokens)
 
 
 def _starts_clause(tokens: list[Token], index: int) -> bool:

@@ -31,5 +31,10 @@ class Text:
         length = max(1, min(end, begin + len(source)) - start)
         return Place(self.file, line, start - begin + 1, length, source)
 
+    def moved(self, place: Place, by: int) -> Place:
+        """The place so many characters on, where the text is the same."""
+        start = self._line_starts[place.line - 1] + place.column - 1 + by
+        return self.place(start, start + place.length)
+
     def place_of(self, first: Token, last: Token | None = None) -> Place:
         return self.place(first.start, (last or first).end + 1)

@@ -96,7 +96,8 @@ def tokens_between(text: Text, start: int, end: int) -> list[Token]:
         bad = _NOT_HEX.search(part)
         at = (start + bad.start(), start + bad.end()) if bad else (start, end)
         raise QueryError(
-            "syntax", "this text cannot be read", at=text.place(*at), because="not hexadecimal" if bad else "",
+            "syntax", "this text cannot be read", at=text.place(*at),
+            because="not hexadecimal" if bad else "",
             help="write x'1F' with digits 0 to 9 and A to F, or a string without the x",
         ) from None  # fmt: skip
     return [

@@ -1,4 +1,4 @@
-"""SELECTs that are known from another one are what they would be if they were read."""
+"""Queries that are known from another one are what they would be if they were read."""
 
 from __future__ import annotations
 
@@ -7,15 +7,18 @@ import pickle
 import tracemalloc
 from collections.abc import Iterator
 from typing import Any
+from unittest.mock import patch
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from weft.errors import Errors
 from weft.lang import parse
 from weft.lang.alike import Alike
 from weft.lang.parse import parse_program
 from weft.lang.patterns import Filled
-from weft.lang.select import select
+from weft.lang.queries import create_query
 from weft.lang.statements import CreateQuery, CreateRelation, Expr, LaterExpr
 from weft.plan.bind import bind_program
 
@@ -36,7 +39,7 @@ TEXT = "\n".join(
 
 def test_they_are_what_they_would_be_if_they_were_read(monkeypatch: pytest.MonkeyPatch) -> None:
     known = parse_program(TEXT)
-    monkeypatch.setattr(Alike, "select", lambda _, text, tokens: select(text, tokens))
+    monkeypatch.setattr(Alike, "query", lambda *_: None)
     read = parse_program(TEXT)
     assert known == read
     assert sum(isinstance(found, LaterExpr | Filled) for one in known for found in expressions(one)) == 30
@@ -60,8 +63,88 @@ def told(found: Expr) -> list[object]:
 
 
 def places(statement: Any) -> list[object]:
-    source = statement.select.source
-    return [statement.place, statement.select.place, source.place, source.window and source.window.place]
+    source, sink = statement.select.source, statement.sink
+    of_source = [source.place, source.window and source.window.place]
+    return [statement.place, statement.select.place, *of_source, sink and sink.place]
+
+
+STRINGS = ("A", "b c", "1", "x;y", "it''s", "a -- b", "/* c", "AND", "[1]", "\\n", "", "two\nlines")
+NUMBERS = ("0", "7", "12", "5.25", "10.5", "20.5", "3000000000", "1e3", "2L", ".5", "007")
+LEADS = ("", "\n", "\n-- a comment; with a semicolon\n", " /* another */ ")
+NAMES = ("a", "b1", "second_one", "c", "longer_than_others", "`quoted`", "all", "window_end", "with")
+ASKED = (
+    "symbol = {text}", "qty > {number}", "qty > {number} AND venue <> {text}", "qty > 2 * {number}",
+    "venue IN ({text}, {other})", "{other} = 5 AND t.price <= {number}", "qty BETWEEN 1 AND {number}",
+)  # fmt: skip
+WHATS = (
+    "SUM(qty + {number}) AS x",
+    "COUNT(*) FILTER (WHERE venue = {text}) AS x, MAX(tags[1]) AS y",
+    "MIN(tags[{number}])",
+)
+TAILS = (
+    "",
+    " INTO noop",
+    " RETAIN 7 DAYS\n  INTO json OPTIONS ('path' = {text})",
+    " INTO csv OPTIONS ('path' = 'b')",
+)
+
+
+def mostly(these: tuple[str, ...], others: tuple[str, ...]) -> st.SearchStrategy[str]:
+    """One of the first, four times out of five."""
+    return st.sampled_from(these * (4 * len(others)) + others * len(these))
+
+
+@st.composite
+def programs(draw: st.DrawFn) -> str:
+    """Some queries of each of some forms."""
+    values = st.fixed_dictionaries(
+        {
+            "lead": mostly(("", "\n"), LEADS),
+            "name": mostly(("a", "longer_than_others"), NAMES),
+            "window": mostly(WINDOWS, ("[RANGE 7 MINUTE]", "[RANGE UNBOUNDED]", "[ROWS 1]")),
+            "text": mostly(("A", "b c"), STRINGS).map("'{}'".format),
+            "other": mostly(("A", "x;y"), STRINGS).map("'{}'".format),
+            "number": mostly(("7", "12"), NUMBERS),
+        }
+    )
+    found = []
+    for _ in range(draw(st.integers(1, 2))):
+        what, asked, tail = (draw(st.sampled_from(each)) for each in (WHATS, ASKED, TAILS))
+        form = f"{{lead}}CREATE QUERY {{name}} AS SELECT symbol, {what} FROM trades {{window}} t"
+        form += f" WHERE {asked} GROUP BY symbol{tail};"
+        found += [form.format(**one) for one in draw(st.lists(values, min_size=2, max_size=6))]
+    return "".join(found)
+
+
+@given(programs())
+def test_random_ones_are_what_they_would_be_if_they_were_read(text: str) -> None:
+    known = parse.read_program(text)
+    with patch.object(Alike, "query", lambda *_: None):
+        read = parse.read_program(text)
+    for one, other in zip(known, read, strict=True):
+        if isinstance(one, CreateQuery) and isinstance(other, CreateQuery):
+            assert one == other
+            assert [*map(told, expressions(one))] == [*map(told, expressions(other))]
+            assert places(one) == places(other)
+        elif isinstance(one, parse.Unread) and isinstance(other, parse.Unread):
+            assert str(one.error) == str(other.error)
+        else:
+            assert one == other
+
+
+def test_of_many_alike_one_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    read: list[str] = []
+    monkeypatch.setattr(
+        parse, "create_query", lambda cursor: read.append(cursor.word()) or create_query(cursor)
+    )
+    text = "".join(
+        f"-- rule {at}\nCREATE QUERY q{at} AS SELECT symbol, SUM(qty) AS s "
+        f"FROM trades [RANGE {at + 1} MINUTES] WHERE venue = 'v{at}' AND qty > {at} GROUP BY symbol "
+        f"INTO json OPTIONS ('path' = 'out/{at}');\n"
+        for at in range(50)
+    )
+    assert len(parse_program(text)) == 50
+    assert read == ["Q0"]
 
 
 def test_they_are_sent_as_if_they_were_read() -> None:
