@@ -44,9 +44,9 @@ from weft.lang.tokens import outside, tokens_between
 from weft.lang.windows import window
 
 _HEAD = re.compile(r"(?:\s+|--[^\n]*\n)*(CREATE\s+QUERY\s+)(\w+)(?=\s+AS\s+SELECT\b)", re.IGNORECASE)
-_VARIED = re.compile(r"('[^']*'|\[[^\[\]']*\]|(?<![\w.])[0-9]+(?:\.[0-9]+)?(?![\w.]))")
-_STRING = re.compile(r"'[^'\\]*'")
-_INVOLVED = re.compile(r"""["`\\]|--|/\*|\w'|''""")  # other quotes, escapes, comments, where strings are '
+_VARIED = re.compile(r"('(?:[^']|'')*'|\[[^\[\]']*\]|(?<![\w.])[0-9]+(?:\.[0-9]+)?(?![\w.]))")
+_STRING = re.compile(r"'(?:[^'\\]|'')*'")
+_INVOLVED = re.compile(r"""["`\\]|--|/\*|\w'""")  # other quotes, escapes, comments, where strings are '
 _SELECT = 4  # its place among the tokens: CREATE QUERY name AS SELECT
 _FIRST_WORDS = frozenset(key.split()[0] for key in Weft.Tokenizer.KEYWORDS)
 
@@ -223,7 +223,7 @@ def _kinds(cut: _Cut) -> tuple[Kind, ...]:
 
 
 def _constant(written: str) -> Constant:
-    return Constant(written[1:-1], True) if written[0] == "'" else Constant(written, False)
+    return Constant(written[1:-1].replace("''", "'"), True) if written[0] == "'" else Constant(written, False)
 
 
 class _Later:
