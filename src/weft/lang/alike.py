@@ -43,7 +43,7 @@ from weft.lang.text import Text
 from weft.lang.tokens import outside, tokens_between
 from weft.lang.windows import window
 
-_HEAD = re.compile(r"(?:\s+|--[^\n]*\n)*(CREATE\s+QUERY\s+)(\w+)(?=\s+AS\s+SELECT\b)", re.IGNORECASE)
+_HEAD = re.compile(r"(?:\s|--[^\n]*\n)*(CREATE\s+QUERY\s+)(\w+)(?=\s+AS\s+SELECT\b)", re.IGNORECASE)
 _VARIED = re.compile(r"('(?:[^']|'')*'|\[[^\[\]']*\]|(?<![\w.])[0-9]+(?:\.[0-9]+)?(?![\w.]))")
 _STRING = re.compile(r"'(?:[^'\\]|'')*'")
 _INVOLVED = re.compile(r"""["`\\]|--|/\*|\w'""")  # other quotes, escapes, comments, where strings are '

@@ -70,7 +70,8 @@ def places(statement: Any) -> list[object]:
 
 STRINGS = ("A", "b c", "1", "x;y", "it''s", "a -- b", "/* c", "AND", "[1]", "\\n", "", "two\nlines")
 NUMBERS = ("0", "7", "12", "5.25", "10.5", "20.5", "3000000000", "1e3", "2L", ".5", "007")
-LEADS = ("", "\n", "\n-- a comment; with a semicolon\n", " /* another */ ")
+INDENTED = "    -- a comment\n" * 40 + " " * 400
+LEADS = ("", "\n", "\n-- a comment; with a semicolon\n", " /* another */ ", INDENTED)
 NAMES = ("a", "b1", "second_one", "c", "longer_than_others", "`quoted`", "all", "window_end", "with")
 ASKED = (
     "symbol = {text}", "qty > {number}", "qty > {number} AND venue <> {text}", "qty > 2 * {number}",
@@ -130,6 +131,12 @@ def test_random_ones_are_what_they_would_be_if_they_were_read(text: str) -> None
             assert str(one.error) == str(other.error)
         else:
             assert one == other
+
+
+@pytest.mark.parametrize("statement", ["DROP QUERY a", "SHOW QUERIES", "EXPLAIN ALL"])
+def test_what_is_no_query_is_known_behind_many_blanks(statement: str) -> None:
+    """To tell that it is none once took twice as long with each blank."""
+    assert parse.read_program(f"{INDENTED}{statement};") == parse.read_program(f"{statement};")
 
 
 def test_of_many_alike_one_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
