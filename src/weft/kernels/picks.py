@@ -25,10 +25,6 @@ class OneOf:
         """Does it take groups with one value of the key only?"""
         return len(self.values) == 1
 
-    def part_of(self, groups: float) -> float:
-        """Which part it takes of so many groups that differ in the key."""
-        return min(1.0, len(self.values) / groups)
-
 
 @dataclass(frozen=True, slots=True)
 class Within:
@@ -42,9 +38,6 @@ class Within:
     def single(self) -> bool:
         return self.first == self.last
 
-    def part_of(self, groups: float) -> float:
-        return min(1.0, max(0, self.last - self.first + 1) / groups)
-
 
 @dataclass(frozen=True, slots=True)
 class HasAll:
@@ -56,10 +49,6 @@ class HasAll:
     @property
     def single(self) -> bool:
         return False
-
-    def part_of(self, groups: float) -> float:
-        """Each bit is set in half of the signatures, if nothing is known of them."""
-        return 0.5 ** self.mask.bit_count()
 
 
 Pick = OneOf | Within | HasAll

@@ -124,6 +124,11 @@ def is_interval(key: str) -> bool:
     return key.startswith(f"{INTERVAL}(")
 
 
+def intervals_by(key: str) -> int:
+    """How many intervals a key numbers."""
+    return len(_parsed(key).tree.expressions) + 1
+
+
 def cuts_of(key: str, types: Types) -> Cuts:
     """The cuts that a key was made of, which is the number of an interval."""
     return _cuts_of(key, types.get(_parsed(key).tree.expressions[0].this.name))

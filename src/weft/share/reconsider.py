@@ -11,9 +11,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from math import prod
 
-from weft.lang.expressions import expr
 from weft.plan.nodes import Program
 from weft.share.build import build
 from weft.share.intervals import is_interval
@@ -24,14 +22,12 @@ from weft.share.model.forecast import Basis, cost_of
 from weft.share.model.load import Load, Loads
 from weft.share.model.offer import Limits, Offer
 from weft.share.model.plans import TRIWEAVE, Ways
-from weft.share.model.treatment import Facts
 from weft.share.nodes import StreamPlan
 from weft.share.parts import conjuncts
 from weft.share.picking import show_key
 from weft.share.predicates import Equals, Hidden, Turn
 from weft.share.signatures import is_signature, read_signature
 from weft.share.strands import in_strand, strand_of, without_strand
-from weft.share.weave.rates import fine_rate
 from weft.times import BEGINNING, SECOND
 
 Keys = tuple[str, ...]
@@ -74,9 +70,7 @@ def _other_strands(
 
     All that strands can save is folding and answering: where that is little, nothing is looked for.
     """
-    load = basis.loads.of(plan.stream.name)
-    load = replace(load, counted=_counted(load, plan))
-    cost = cost_of(plan, replace(basis, loads=Loads({plan.stream.name: load})))
+    load, cost = basis.loads.of(plan.stream.name), cost_of(plan, basis)
     strands = {each.query.name: strand_of(hidden.get(each.query.name, ())) for each in taken}
     within = cost.levels[Level.FOLD] + cost.levels[Level.FINAL]
     if within < limits.gain * (cost.total - cost.levels[Level.FIXED]) and not any(strands.values()):
@@ -110,13 +104,12 @@ def _sets(changes: Mapping[str, Keys], hidden: Hidden) -> list[dict[str, Keys]]:
 
 def _offer(program: Program, now: StreamPlan, hidden: Hidden, changes: Hidden, basis: Basis) -> Offer:
     """What these changes are worth, by the cost of three plans: as it is, while both are fed, and then."""
-    other, load = {**hidden, **changes}, basis.loads.of(now.stream.name)
+    other = {**hidden, **changes}
     turns = {name: Turn(BEGINNING, hidden.get(name, ())) for name in changes}
     (then,), (both,) = build(program, other, basis).streams, build(program, other, basis, turns=turns).streams
 
     def priced(plan: StreamPlan) -> tuple[float, float]:
-        known = Loads({plan.stream.name: replace(load, counted=_counted(load, plan))})
-        cost = cost_of(plan, replace(basis, loads=known))
+        cost = cost_of(plan, basis)
         return cost.total, cost.levels[Level.FIXED]
 
     ranges = [tap.window.range for tap in both.taps if tap.query.name in changes]
@@ -166,24 +159,6 @@ def _is_counted(key: str, load: Load) -> bool:
     if is_interval(key) or key in load.distinct:
         return True
     return is_signature(key) and all(bit in load.passing for bit in read_signature(key).bits)
-
-
-def _counted(load: Load, plan: StreamPlan) -> dict[Keys, float]:
-    """The groups of all feeds: as counted, or as if their keys did not depend on each other."""
-    facts = Facts(load, Basis().constants, fine_rate(plan.edges))
-    keys = [tuple(key.sql for key in feed.keys) for feed in plan.feeds if not feed.extra]
-    guessed = {each: prod(_values(key, load, facts) for key in each) for each in keys}
-    return guessed | dict(load.counted)
-
-
-def _values(key: str, load: Load, facts: Facts) -> float:
-    if key in load.distinct:
-        return load.distinct[key]
-    if is_interval(key):
-        return 1.0 + len(read_signature(key).bits)
-    if is_signature(key):
-        return facts.signatures(expr(one) for one in read_signature(key).key.tree.expressions)
-    return load.counted.get((key,), load.groups)
 
 
 # -- in words

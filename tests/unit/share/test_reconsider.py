@@ -56,6 +56,28 @@ def test_a_key_of_which_there_are_too_many_values_is_given_up() -> None:
     assert offered(program, ("sym",), load(10)) is None
 
 
+@pytest.mark.parametrize(("rows", "notes"), [(100_000.0, 100.0), (500_000.0, 5000.0)])
+def test_whichever_is_in_force_the_same_is_wanted(rows: float, notes: float) -> None:
+    """By `note` alone there are fewer groups than by both, also where nothing is grouped by `note` alone."""
+    query = (
+        "CREATE QUERY r{0} AS SELECT note, SUM(qty) AS q, COUNT(*) AS n, MAX(price) AS m "
+        "FROM trades [RANGE 60 SECONDS SLIDE 1 SECOND] WHERE sym = 's{0}' GROUP BY note;\n"
+    )
+    program = bound(STREAM + "".join(map(query.format, range(40))))
+    distinct = {"note": notes, "sym": 100.0}
+
+    def now(counted: dict[tuple[str, ...], float]) -> Basis:
+        known = {f"sym = 's{at}'": 0.01 for at in range(40)}
+        load = Load(rows, counted=counted, distinct=distinct, passing=known, rows_by="measured")
+        return Basis(Loads({"trades": load}))
+
+    offer = offered(program, (), now({("note",): notes}))
+    assert offer is not None
+    assert offer.what == "rows asked to key sym"
+    assert offer.both < 2 * offer.now  # what rows are asked for is not combined from a cell for each row
+    assert offered(program, ("sym",), now({("note", "sym"): notes * 100})) is None
+
+
 def test_predicates_tell_how_many_values_a_column_has() -> None:
     """Ten values in all rows: ten in all; in a thousandth of them: ten thousand."""
     program = rules(10, slide=" SLIDE 10 SECONDS")

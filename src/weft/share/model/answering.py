@@ -10,15 +10,17 @@ from typing import TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from weft.kernels.picks import Pick
+from weft.kernels.picks import HasAll, OneOf, Pick, Within
 from weft.share.model.constants import RUNNING_SUMS, Constants, Kind, kind_of
-from weft.share.model.load import Floats, Load, occupied, occupied_each
+from weft.share.model.load import Floats, Keys, Load, occupied, occupied_each
 from weft.share.nodes import StreamPlan, Tap
 from weft.share.parts import parts
+from weft.share.signatures import read_signature
 from weft.times import SECOND
 
 Ints = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]
+Picks = tuple[tuple[Pick, str], ...]  # each with the key that it picks by
 Thing = TypeVar("Thing", bound=Hashable)
 
 _KINDS = {kind: at for at, kind in enumerate(Kind)}
@@ -48,6 +50,7 @@ class Answering:
     feeds: Ints
     wheres: Ints  # which of the predicates
     picks: Ints  # which of the choices
+    shown: Ints  # which of the shows
     alike: Ints  # sets of one window, feed and presence have one number
     asking: Ints  # of kinds that are asked for: the set,
     asked: Ints  # the kind
@@ -55,14 +58,16 @@ class Answering:
     valued_feeds: Ints
     valued_kinds: Ints
     predicates: tuple[str | None, ...]
-    choices: tuple[tuple[Pick, ...], ...]
+    choices: tuple[Picks, ...]
+    shows: tuple[tuple[Keys, Picks], ...]  # the keys that a row of answers shows, and what is picked of those
 
     @staticmethod
     def of(plan: StreamPlan) -> Answering:
         kinds = [[_KINDS[kind_of(each)] for each in feed.partials] for feed in plan.feeds]
         sets = [(at, each) for at, tap in enumerate(plan.taps) for each in tap.sets]
         predicates, wheres = _numbered([_where(plan, each) for _, each in sets])
-        choices, picks = _numbered([each.picks for _, each in sets])
+        choices, picks = _numbered([_picks(plan, each) for _, each in sets])
+        shows, shown = _numbered([_shown(plan, each) for _, each in sets])
         _, alike = _numbered([(each.feed, each.present, each.window) for _, each in sets])
         values = [
             (at, final.feed, kind)
@@ -86,6 +91,7 @@ class Answering:
             np.array([each.feed for _, each in sets], np.int64),
             wheres,
             picks,
+            shown,
             alike,
             asking,
             asked,
@@ -94,26 +100,26 @@ class Answering:
             valued_kinds,
             predicates,
             choices,
+            shows,
         )
 
-    def answers(self, load: Load, groups: Floats) -> Floats:
+    def answers(self, load: Load) -> Floats:
         """Rows of answers a second, by query: groups that have a row in a window, times windows."""
         passing = np.array([1.0 if p is None else load.passing.get(p, 1.0) for p in self.predicates])
-        rows = load.rows * passing[self.wheres] * self.ranges[self.owners]
-        mine = np.maximum(1.0, groups[self.feeds] * self._picked(load))
+        rows = load.rows * passing[self.wheres] * self._picked(load) * self.ranges[self.owners]
+        shown = [load.groups_for(keys) * _part_of(picks, load) for keys, picks in self.shows]
+        mine = np.maximum(1.0, np.array(shown, np.float64)[self.shown])
         return self._by_query(self.owners, occupied_each(mine, rows)) / self.slides
 
     def seconds(
         self, load: Load, constants: Constants, groups: Floats, rates: Floats
     ) -> tuple[Floats, Floats]:
         """CPU-seconds a second, by query, of answering and of writing; groups and edges a second by feed."""
-        c, steps = (
-            constants,
-            np.minimum(1 / load.step, 1 / self.slides),
-        )  # in which there is something to answer
+        c = constants
+        steps = np.minimum(1 / load.step, 1 / self.slides)  # in which there is something to answer
         answering = steps * (c.query + self._asking(c, rates)) + self._selecting(load, c, groups, rates)
         answering += self._values(load, c, groups, rates)
-        written = self.answers(load, groups) * (c.answer + self.columns * c.value)
+        written = self.answers(load) * (c.answer + self.columns * c.value)
         return answering, steps * (c.told + c.sink) + written
 
     def _asking(self, c: Constants, rates: Floats) -> Floats:
@@ -160,8 +166,7 @@ class Answering:
 
     def _picked(self, load: Load) -> Floats:
         """Which part of the groups of its feed each set picks."""
-        parts_ = [prod(pick.part_of(load.groups) for pick in picks) for picks in self.choices]
-        return np.array(parts_, np.float64)[self.picks]
+        return np.array([_part_of(picks, load) for picks in self.choices], np.float64)[self.picks]
 
     def _by_query(self, owners: Ints, seconds: Floats) -> Floats:
         return np.bincount(owners, seconds, len(self.names)).astype(np.float64)
@@ -177,6 +182,32 @@ def _numbered(things: Sequence[Thing]) -> tuple[tuple[Thing, ...], Ints]:
 def _where(plan: StreamPlan, tap: Tap) -> str | None:
     where = plan.feeds[tap.feed].partials[tap.present].where
     return None if where is None else where.sql
+
+
+def _picks(plan: StreamPlan, tap: Tap) -> Picks:
+    return tuple((pick, plan.feeds[tap.feed].keys[pick.place].sql) for pick in tap.picks)
+
+
+def _shown(plan: StreamPlan, tap: Tap) -> tuple[Keys, Picks]:
+    places = tuple(dict.fromkeys(tap.grouped_by))
+    picks = tuple(each for each in _picks(plan, tap) if each[0].place in places)
+    return tuple(plan.feeds[tap.feed].keys[at].sql for at in places), picks
+
+
+def _part_of(picks: Picks, load: Load) -> float:
+    """Which part of the groups is picked."""
+    return prod(_part_by(pick, key, load) for pick, key in picks)
+
+
+def _part_by(pick: Pick, key: str, load: Load) -> float:
+    match pick:
+        case OneOf(values=values):
+            taken = len(values)
+        case Within(first=first, last=last):
+            taken = max(0, last - first + 1)
+        case HasAll(mask=mask):
+            return load.part_with(text for text, bit in read_signature(key).bits.items() if mask >> bit & 1)
+    return min(1.0, taken / (load.values_of(key) or load.groups))
 
 
 def _columns(rows: Iterable[Sequence[int]], count: int) -> Ints:

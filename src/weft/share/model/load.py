@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from math import expm1
+from math import expm1, log2, prod
 
 import numpy as np
 import numpy.typing as npt
 
 from weft.errors import RunError
+from weft.share.intervals import intervals_by, is_interval
 from weft.share.nodes import Feed, Partial
+from weft.share.signatures import is_signature, read_signature
 
 ROWS, GROUPS, BATCH = 10_000.0, 100.0, 1.0
 VALUES = 10.0  # distinct values in a group, where they are counted and nobody knows
 
-Keys = tuple[str, ...]  # of a feed, as text
+Keys = tuple[str, ...]  # as text
 Floats = npt.NDArray[np.float64]
 
 
@@ -24,10 +26,10 @@ class Load:
     """What one stream brings, per second of its own time."""
 
     rows: float = ROWS  # a second
-    groups: float = GROUPS  # of a feed with keys, unless it was counted
+    groups: float = GROUPS  # by keys of which nobody knows how many values they have
     batch: float = BATCH  # seconds of the stream in a batch,
     step: float = BATCH  # and in an answer step
-    counted: Mapping[Keys, float] = field(default_factory=dict)  # groups of feeds
+    counted: Mapping[Keys, float] = field(default_factory=dict)  # groups of feeds, by their keys in order
     passing: Mapping[str, float] = field(default_factory=dict)  # by predicate: which part of the rows
     distinct: Mapping[str, float] = field(default_factory=dict)  # values of keys, by their text
     joined: Mapping[str, float] = field(default_factory=dict)  # values of keys of joins, by their text
@@ -43,20 +45,64 @@ class Load:
         return replace(self, rows=rows)
 
     def with_groups(self, groups: float) -> Load:
-        """As many groups in each feed with keys, those that were counted in proportion."""
+        """So many groups where nothing was counted, and in proportion where something was."""
         by = groups / self.groups
         return replace(
-            self, groups=groups, counted={keys: max(1.0, n * by) for keys, n in self.counted.items()}
+            self,
+            groups=groups,
+            counted={keys: max(1.0, n * by) for keys, n in self.counted.items()},
+            distinct={key: max(1.0, n * by) for key, n in self.distinct.items()},
         )
 
     def groups_of(self, feed: Feed) -> float:
         """How many groups a feed has."""
         keys = tuple(key.sql for key in feed.keys)
-        if keys in self.counted:
-            return max(1.0, self.counted[keys])
-        own = len(keys) - feed.extra
-        found = self.counted.get(keys[:own], self.groups if own else 1.0)
-        return max(1.0, found) * (VALUES if feed.extra else 1.0)
+        if not feed.extra or _in_order(keys) in self.counted:
+            return self.groups_for(keys)
+        return self.groups_for(keys[:-1]) * VALUES
+
+    def groups_for(self, keys: Keys) -> float:
+        """How many groups these keys make.
+
+        Where they were not counted together, as if they did not depend on each other, but no more than finer
+        keys were counted to make.
+        """
+        known = self.counted.get(_in_order(keys))
+        if known is None:
+            values = [self.values_of(key) for key in keys]
+            others = self.groups if None in values else 1.0
+            product = others * prod(each for each in values if each is not None)
+            finer = (count for more, count in self.counted.items() if set(keys) < set(more))
+            known = min(product, *finer, float("inf"))
+        return max(1.0, known)
+
+    def values_of(self, key: str) -> float | None:
+        """How many values a key has; None: nobody knows."""
+        if key in self.distinct:
+            return max(1.0, self.distinct[key])
+        if is_interval(key):
+            return float(intervals_by(key))
+        if is_signature(key):
+            return self.signatures(read_signature(key).bits)
+        return self.counted.get((key,))
+
+    def signatures(self, conditions: Iterable[str]) -> float:
+        """How many signatures of these conditions rows have; no more than of more conditions were counted.
+
+        Those that hardly a row has make hardly a cell: what counts is 2 to the entropy of the conditions, as
+        if they did not depend on each other.
+        """
+        asked = set(conditions)
+        made = ((read_signature(key).bits, n) for key, n in self.distinct.items() if is_signature(key))
+        return min(2 ** self._entropy(asked), *(n for bits, n in made if asked <= bits.keys()), float("inf"))
+
+    def part_with(self, conditions: Iterable[str]) -> float:
+        """Which part of the signatures has these bits: each halves them, unless it is always the same."""
+        return float(0.5 ** self._entropy(conditions))
+
+    def _entropy(self, conditions: Iterable[str]) -> float:
+        """In bits; a condition that nobody counted has one."""
+        return sum(_entropy(self.passing.get(one, 0.5)) for one in conditions)
 
     def part_of(self, partial: Partial) -> float:
         """Which part of the rows a partial takes."""
@@ -80,7 +126,7 @@ class Loads:
             if rows is not None:
                 load = replace(load, rows=rows, rows_by="given")
             if groups is not None:
-                load = replace(load, groups=groups, counted={}, groups_by="given")
+                load = replace(load, groups=groups, counted={}, distinct={}, groups_by="given")
             return load
 
         return Loads({name: changed(load) for name, load in self.streams.items()}, changed(self.other))
@@ -92,6 +138,17 @@ def checked(rows: float | None, groups: float | None) -> tuple[float | None, flo
         if number is not None and not 0 < number < float("inf"):
             raise RunError(f"bad-{what}", f"{what} = {number:g} is no number above 0", help="leave it out")
     return rows, groups
+
+
+def _in_order(keys: Keys) -> Keys:
+    return tuple(sorted(keys))
+
+
+def _entropy(part: float) -> float:
+    """Of a condition that so much of the rows passes, in bits."""
+    if not 0 < part < 1:
+        return 0.0
+    return -(part * log2(part) + (1 - part) * log2(1 - part))
 
 
 def occupied_each(places: Floats, rows: Floats) -> Floats:

@@ -136,7 +136,7 @@ class Priced:
 
     def answers(self) -> dict[str, float]:
         """Rows of answers a second, by query."""
-        found = self.answering.answers(self.load, self._groups)
+        found = self.answering.answers(self.load)
         return dict(zip(self.answering.names, found.tolist(), strict=True))
 
     @property

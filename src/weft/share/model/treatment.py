@@ -22,7 +22,6 @@ from weft.lang.statements import Expr, WindowSpec
 from weft.share.model.constants import Constants, kind_of
 from weft.share.model.load import Load, occupied
 from weft.share.nodes import Partial
-from weft.share.signatures import Signature, is_signature, read_signature
 from weft.times import SECOND
 
 PLAINLY = 2.0  # times cheaper another treatment must be where nothing was counted
@@ -88,21 +87,7 @@ class Facts:
 
     def groups(self, by: Keys) -> float:
         """How many groups these keys make."""
-        return max(1.0, self.load.counted.get(by, self.load.groups if by else 1.0))
-
-    def signatures(self, conditions: Iterable[Expr]) -> float:
-        """How many signatures rows have; where nobody counted, as if conditions did not depend on each other.
-
-        Those that hardly a row has make hardly a cell: what counts is 2 to the entropy of the conditions.
-        """
-        asked = list(conditions)
-        guessed = float(2 ** sum(_entropy(self.load.passing.get(one.sql, 0.5)) for one in asked))
-        return min([guessed, *(count for bits, count in self._counted() if bits.has(asked))])
-
-    def _counted(self) -> list[tuple[Signature, float]]:
-        """The signatures that were counted: rows have no more of some of their bits."""
-        counted = self.load.distinct.items()
-        return [(read_signature(key), count) for key, count in counted if is_signature(key)]
+        return self.load.groups_for(by)
 
     def cost(self, way: Way) -> float:
         """CPU-seconds for each second of stream, as far as treatments differ in them."""
@@ -163,11 +148,12 @@ def by_intervals(rests: Sequence[Rest], intervals: int, facts: Facts) -> Way:
 
 def by_signature(rests: Sequence[Rest], facts: Facts) -> Way:
     """All conditions together are a key; each query reads the signatures with its bits."""
-    conditions = {one.sql: one for rest in rests for one in rest.conditions}
-    found = facts.signatures(conditions.values())
+    conditions = {one.sql for rest in rests for one in rest.conditions}
+    found = facts.load.signatures(conditions)
+    picked = [max(1.0, found * facts.load.part_with(one.sql for one in rest.conditions)) for rest in rests]
     reads = [
-        (rest.windows * facts.groups(rest.by) * max(1.0, found * _part(rest, facts.load)), rest.partials)
-        for rest in rests
+        (rest.windows * facts.groups(rest.by) * mine, rest.partials)
+        for rest, mine in zip(rests, picked, strict=True)
     ]
     return Way(Treatment.SIGNATURE, len(conditions), _keyed(rests, found, facts), reads)
 
@@ -180,18 +166,6 @@ def _keyed(rests: Iterable[Rest], values: float, facts: Facts) -> list[tuple[flo
     return [(facts.groups(by) * values, list(partials.values())) for by, partials in kept.items()]
 
 
-def _part(rest: Rest, load: Load) -> float:
-    """Which part of the signatures has its bits: each bit halves them, unless it is always the same."""
-    return float(0.5 ** sum(_entropy(load.passing.get(one.sql, 0.5)) for one in rest.conditions))
-
-
-def _entropy(part: float) -> float:
-    """Of a condition that so much of the rows passes, in bits."""
-    if not 0 < part < 1:
-        return 0.0
-    return -(part * log2(part) + (1 - part) * log2(1 - part))
-
-
 def signed(rests: Mapping[str, Rest], facts: Facts, most: int) -> tuple[str, ...]:
     """The queries that are to pick by one signature of at most so many bits; none where that does not pay.
 
@@ -201,10 +175,9 @@ def signed(rests: Mapping[str, Rest], facts: Facts, most: int) -> tuple[str, ...
     uses = Counter(text for each in set(asked.values()) for text in each)
     order = sorted(uses, key=lambda text: (-uses[text], text))[:most]
     best: tuple[float, tuple[str, ...]] = 0.0, ()
-    known = {one.sql: one for rest in rests.values() for one in rest.conditions}
     for stop in range(1, len(order) + 1):
         within = set(order[:stop])
-        if facts.signatures(known[text] for text in within) > facts.room:
+        if facts.load.signatures(within) > facts.room:
             break
         mine = {name: rest for name, rest in rests.items() if asked[name] <= within}
         best = max(best, _paying(mine, facts), key=lambda each: each[0])

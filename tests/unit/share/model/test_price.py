@@ -215,9 +215,20 @@ def test_constants_are_kept_and_those_of_another_version_are_not_read():
     assert Constants.from_json({name: value for name, value in kept.items() if name != "row"}) is None
 
 
+@pytest.mark.parametrize("where", ["venue = 'v{}'", "price > {}", "price > {} AND qty > 3"])
+def test_rows_of_answers_are_as_many_whatever_queries_pick_by(where):
+    """Of keys that they do not show they pick some groups, and combine these."""
+    texts = [windowed("MAX(price)", (60, 1), where=where.format(at)) for at in range(20)]
+    plan = plan_of(*texts)
+    assert plan.taps[0].picks
+    load = Load(rows=1e6, distinct={"symbol": 100.0, "venue": 50.0}, rows_by="measured")
+    answers = Priced.of(plan, SHIPPED, load).answers()
+    assert answers == pytest.approx(dict.fromkeys(answers, 100.0))
+
+
 def test_a_load_that_was_counted_and_one_that_was_given():
     plan = plan_of(windowed("COUNT(DISTINCT qty), COUNT(*)", (10, 1)), windowed("COUNT(*)", (10, 1), "venue"))
-    counted = Load(counted={("symbol",): 7.0, ("symbol", "qty"): 30.0}, groups_by="measured")
+    counted = Load(counted={("symbol",): 7.0, ("qty", "symbol"): 30.0}, groups_by="measured")
     groups = {tuple(key.sql for key in feed.keys): counted.groups_of(feed) for feed in plan.feeds}
     assert groups == {("symbol",): 7.0, ("symbol", "qty"): 30.0, ("venue",): 100.0}
     given_ = Loads({"trades": counted}).given(rows=None, groups=9.0).of("trades")
