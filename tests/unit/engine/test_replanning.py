@@ -106,6 +106,15 @@ def test_one_customer_becomes_thousands_and_the_key_is_given_up(
     load.bench.close()
 
 
+def test_where_no_row_has_passed_there_is_nothing_to_say(tmp_path: Path) -> None:
+    load = Load(tmp_path, text=RULES.replace(";", " AND qty > 1000;"))
+    assert load.picks_by == {("sym",)}
+    load.run(8, customers=10)
+    assert load.bench.runtime.groups == {"trades": {("sym",): 0}}
+    assert not load.reasons
+    load.bench.close()
+
+
 def test_what_happened_is_told(tmp_path: Path) -> None:
     load = Load(tmp_path)
     load.run(3, customers=ROWS)
