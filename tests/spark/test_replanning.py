@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from functools import partial
+from itertools import combinations
 from pathlib import Path
 
 import pyarrow as pa
@@ -13,6 +14,7 @@ from pyspark.sql import SparkSession
 
 from weft.engine import census, replanning, strides
 from weft.session import Session
+from weft.share.model import treatment
 from weft.share.model.offer import Limits
 from weft.spark import running, ways
 from weft.terminal.report import as_text, read_status, report
@@ -115,3 +117,20 @@ def test_values_that_are_asked_for_are_counted_though_they_are_no_key(
     session.stop()
     assert measured.streams["s"].distinct["key"] == pytest.approx(ROWS / 2, rel=0.2)
     assert measured.switches == ()
+
+
+def test_conditions_are_counted_though_rows_that_nobody_wants_are_no_cells(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(treatment, "_saved", lambda rests, facts: float(len(rests)))
+    write(tmp_path / "files")
+    passing = {"key % 10 = 0": 0.1, "key % 2 = 0": 0.5, "key % 3 = 1": 1 / 3, "key % 1000 = 7": 3 / ROWS}
+    wheres = [" AND ".join(some) for size in (2, 3) for some in combinations(passing, size)]
+    query = "CREATE QUERY c{} AS SELECT COUNT(*) AS n, SUM(key) AS k FROM s [RANGE 4 SECONDS] WHERE {};\n"
+    stream, *_ = TEXT.format(tmp_path / "files").split(";\n")
+    session = Session(spark, home=tmp_path / "home", placement="driver")
+    session.sql(f"{stream};\n" + "".join(query.format(at, where) for at, where in enumerate(wheres)))
+    session.start(drain=True).wait()
+    found = session.measured().streams["s"].passing
+    session.stop()
+    assert {one: found[one] for one in passing} == pytest.approx(passing)

@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from weft.engine import ingest
 from weft.engine.buckets import CELLS, split
-from weft.engine.census import Told, is_looked_at, told_by
+from weft.engine.census import Asked, Told, is_looked_at, told_by
 from weft.engine.intake import STANDING, passing_tables, standing_names
 from weft.log.bundle import Bundle
 from weft.share.nodes import StreamPlan
@@ -36,7 +36,7 @@ class Batch:
     cells: pa.Table | None = None  # where `table` only counts, and they are together
     written: Sequence[Bundle] = ()  # cells that executors have written, apart by bucket
     told: Sequence[Told] = ()  # what these tell of the rows
-    values: Mapping[str, float] = field(default_factory=dict)  # how many, of columns that are no key
+    asked: Asked = field(default_factory=Asked)  # what rows were asked that these do not tell
 
     def meta(self) -> dict[str, Any]:
         """What its record says."""

@@ -5,7 +5,8 @@ distinct    how many values the keys of feeds have in a batch: columns and signa
             that rows are asked for the values of
 joined      how many values the keys of joins have, among the rows that are held
 
-Cells are looked at where they are made, here or by executors, and only what they tell is put together.
+Cells are looked at where they are made, here or by executors, and only what they tell is put together. Rows
+that no query wants are no cells: where there are such, rows are asked for the conditions of signatures.
 """
 
 from __future__ import annotations
@@ -13,7 +14,8 @@ from __future__ import annotations
 import threading
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -27,11 +29,11 @@ from weft.kernels.plain import Words
 from weft.share.intakes import CONDITION
 from weft.share.nodes import Op, StreamPlan
 from weft.share.rowcolumns import key_layout
-from weft.share.signatures import is_signature, read_signature
+from weft.share.signatures import is_signature, read_signature, signatures_in
 
 FADE = 0.9  # of what was counted, with every batch: what rows are like may change
 LOOK = 16  # batches, of which one is looked at for the values of keys
-KEPT = 1000  # predicates, and keys, of which a restart knows what was counted
+KEPT = 1000  # predicates, and keys, of which it is known what was counted though it is some time ago
 
 Numbers = dict[str, dict[str, float]]  # by stream, and by predicate or key
 
@@ -44,17 +46,32 @@ class Told:
     values: Mapping[str, Words]  # by key: a sketch of its values
 
 
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What rows were asked, once in a while, because no cell tells it."""
+
+    values: Mapping[str, float] = field(default_factory=dict)  # by column: how many it has
+    passed: Mapping[str, float] = field(default_factory=dict)  # by condition: how many rows meet it
+
+
 def told_by(cells: pa.Table, standing: Mapping[str, pa.Table], plan: StreamPlan, values: bool) -> Told:
     """What the cells of some rows, and those of them that relations want, tell; of `values` if asked to."""
-    passed = {where: _total(cells, name) for where, name in _counts(plan).items()}
-    passed |= dict(_conditions(standing.get(INTAKE)))
+    passed: dict[str, float] = {}
     found: dict[str, Words] = {}
     for root, key, name in _keys(plan) if values else ():
         mine = cells.filter(pc.equal(cells.column("feed"), root))
         found[key] = least_hashes(whole(mine.column(name)))
-        if is_signature(key):
+        if is_signature(key) and plan.wanted is None:
             passed |= dict(_bits(plan, root, key, mine, name))
+    passed |= {where: _total(cells, name) for where, name in _counts(plan).items()}
+    passed |= dict(_conditions(standing.get(INTAKE)))
     return Told(passed, found)
+
+
+def unknown_conditions(plan: StreamPlan) -> tuple[str, ...]:
+    """The conditions of signatures of which cells do not tell how many rows meet them."""
+    found = signatures_in(plan) if plan.wanted is not None else ()
+    return tuple(dict.fromkeys(condition for each in found for condition in each.bits))
 
 
 class Census:
@@ -78,8 +95,8 @@ class Census:
                 "joined": _latest(self._joined),
             }
 
-    def count(self, stream: str, rows: int, told: Sequence[Told], values: Mapping[str, float]) -> None:
-        """Take in what the cells of a batch of so many rows tell, and how many values other columns have."""
+    def count(self, stream: str, rows: int, told: Sequence[Told], asked: Asked) -> None:
+        """Take in what the cells of a batch of so many rows tell, and what rows were asked."""
         passed, sketches = Counter[str](), defaultdict[str, list[Words]](list)
         for each in told:
             passed.update(each.passed)
@@ -87,23 +104,19 @@ class Census:
                 sketches[key].append(sketch)
         if not rows:  # an empty batch says nothing of values
             return
+        passed.update(asked.passed)
+        values = {key: round(count_of(together(some)), 1) for key, some in sketches.items()}
+        values.update(asked.values)
         with self._lock:
-            for where, count in passed.items():
-                self._add(stream, where, rows, count)
-            mine = self._values.setdefault(stream, {})
-            mine |= {key: round(count_of(together(some)), 1) for key, some in sketches.items()}
-            mine |= values
+            _add(self._rows.setdefault(stream, {}), dict.fromkeys(passed, float(rows)))
+            _add(self._passed.setdefault(stream, {}), passed)
+            _note(self._values.setdefault(stream, {}), values)
 
     def match(self, keys: Mapping[str, Mapping[str, int]]) -> None:
         """How many values the keys of joins have now, by stream."""
         with self._lock:
             for stream, mine in keys.items():
-                self._joined.setdefault(stream, {}).update({key: float(n) for key, n in mine.items()})
-
-    def _add(self, stream: str, where: str, rows: float, passed: float) -> None:
-        for counted, more in ((self._rows, rows), (self._passed, passed)):
-            mine = counted.setdefault(stream, {})
-            mine[where] = FADE * mine.pop(where, 0.0) + more
+                _note(self._joined.setdefault(stream, {}), {key: float(n) for key, n in mine.items()})
 
     def passing(self, stream: str) -> dict[str, float]:
         """By predicate, which part of the rows it lets pass."""
@@ -125,6 +138,19 @@ class Census:
 def is_looked_at(batch: int) -> bool:
     """Are the values in this batch counted?"""
     return batch % LOOK == 0
+
+
+def _add(known: dict[str, float], more: Mapping[str, float]) -> None:
+    _note(known, {one: FADE * known.get(one, 0.0) + number for one, number in more.items()})
+
+
+def _note(known: dict[str, float], fresh: Mapping[str, float]) -> None:
+    """Fresh numbers come last; of all others those stay that came last."""
+    for one, number in fresh.items():
+        known.pop(one, None)
+        known[one] = number
+    for one in list(islice(known, max(0, len(known) - len(fresh) - KEPT))):
+        del known[one]
 
 
 def _latest(numbers: Numbers) -> Numbers:
@@ -164,7 +190,7 @@ def _keys(plan: StreamPlan) -> Iterator[tuple[int, str, str]]:
 
 
 def _bits(plan: StreamPlan, root: int, key: str, cells: pa.Table, name: str) -> Iterator[tuple[str, float]]:
-    """By condition of a signature, in how many rows it holds, of those that are cells."""
+    """By condition of a signature, in how many rows it holds, where all rows are cells."""
     for at, partial in enumerate(plan.feeds[root].partials):
         if partial.op is Op.COUNT and partial.arg is None and partial.where is None:
             known = cells.filter(cells.column(name).is_valid())

@@ -297,7 +297,7 @@ class Runtime:
         False: the program has changed meanwhile, and the batch must be ingested again, for the new one.
         """
         meta, tables = batch.meta(), batch.tables()
-        self.census.count(batch.stream, meta["rows"], batch.what_cells_tell(), batch.values)
+        self.census.count(batch.stream, meta["rows"], batch.what_cells_tell(), batch.asked)
         with self.lock:
             if batch.epoch != self.epoch:
                 return False

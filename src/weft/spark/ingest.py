@@ -149,7 +149,7 @@ class Ingest:
             cells=made.cells,
             written=made.written,
             told=made.told,
-            values=made.values,
+            asked=made.asked,
         )
 
     def pace(self) -> Pace:

@@ -59,7 +59,7 @@ class Made:
     written: Sequence[Bundle] = ()
     told: Sequence[census.Told] = ()  # by the cells that are written
     dead: pa.Table | None = None
-    values: Mapping[str, float] = field(default_factory=dict)  # of columns that are no key, once in a while
+    asked: census.Asked = field(default_factory=census.Asked)  # once in a while
 
 
 class Ways:
@@ -80,7 +80,7 @@ class Ways:
             self._by_columns(given) or self._few_rows(given) or self._by_crew(given) or self._many_rows(given)
         )
         is_looked_at = given.number > 0 and census.is_looked_at(given.number)  # the first is waited for
-        return replace(made, values=_sketched(given)) if is_looked_at else made
+        return replace(made, asked=_asked(given)) if is_looked_at else made
 
     def note(self, table: pa.Table, cells: pa.Table | None) -> None:
         """A batch was taken in: it had so many rows and cells."""
@@ -192,16 +192,22 @@ class Ways:
         return self._workers
 
 
-def _sketched(given: Given) -> dict[str, float]:
-    """About how many values columns have that rows are asked for, by a HyperLogLog of Spark's for each.
+def _asked(given: Given) -> census.Asked:
+    """What cells do not tell: about how many values columns have, and how many rows meet conditions.
 
-    It reads the batch once more, of which these columns only.
+    It reads the batch once more, of which these columns only; values are counted by HyperLogLogs of Spark's.
     """
-    asked = given.plan.asked
-    if not asked:
-        return {}
-    found = given.rows.selectExpr(*(f"approx_count_distinct({column})" for column in asked)).first()
-    return dict(zip(asked, map(float, found or ()), strict=True))
+    columns, conditions = given.plan.asked, census.unknown_conditions(given.plan)
+    if not columns and not conditions:
+        return census.Asked()
+    counts = [f"approx_count_distinct({column})" for column in columns]
+    counts += [f"count_if({condition})" for condition in conditions]
+    (found,) = given.rows.selectExpr(*counts).collect()
+    values, passed = found[: len(columns)], found[len(columns) :]
+    return census.Asked(
+        dict(zip(columns, map(float, values), strict=True)),
+        dict(zip(conditions, map(float, passed), strict=True)),
+    )
 
 
 def _dead(given: Given, table: pa.Table) -> pa.Table | None:

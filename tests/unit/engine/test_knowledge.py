@@ -10,8 +10,8 @@ import pyarrow as pa
 import pytest
 
 from tests.unit.engine.bench import Bench, Row, row
-from weft.engine import knowledge, runtime
-from weft.engine.census import LOOK, Census, Told
+from weft.engine import census, knowledge, runtime
+from weft.engine.census import LOOK, Asked, Census, Told
 from weft.kernels.leasthashes import least_hashes
 from weft.share.model import treatment
 
@@ -92,11 +92,11 @@ def test_signatures_and_their_bits_are_counted(bench: Bench, monkeypatch: pytest
     monkeypatch.setattr(treatment, "_saved", lambda rests, facts: float(len(rests)))
     assert picking(bench, conjunctions()) == {"WEFT_SIGNATURE"}
     bench.ingest(*rows(400, 4))
-    census = bench.runtime.census
-    (signature,) = (count for key, count in census.distinct("trades").items() if key != "sym")
+    counted = bench.runtime.census
+    (signature,) = (count for key, count in counted.distinct("trades").items() if key != "sym")
     assert signature == 4  # price or not; the other two hold of the same rows
     wanted = {"price > 50": 0.49, "qty % 2 = 0": 0.5, "note LIKE 'a%'": 0.5}
-    found = census.passing("trades")
+    found = counted.passing("trades")
     assert {key: round(found[key], 2) for key in wanted} == wanted
 
 
@@ -111,10 +111,9 @@ def test_keys_are_looked_at_now_and_then(bench: Bench) -> None:
 
 def test_an_empty_batch_tells_nothing() -> None:
     counted = Census()
-    counted.count("s", 4, [Told({"x > 1": 2.0}, {"sym": least_hashes(pa.array(["a", "b"]))})], {"venue": 7.0})
-    counted.count(
-        "s", 0, [Told({"x > 1": 0.0}, {"sym": least_hashes(pa.array([], pa.string()))})], {"venue": 0.0}
-    )
+    two, none = (least_hashes(pa.array(list(some), pa.string())) for some in ("ab", ""))
+    counted.count("s", 4, [Told({"x > 1": 2.0}, {"sym": two})], Asked({"venue": 7.0}))
+    counted.count("s", 0, [Told({"x > 1": 0.0}, {"sym": none})], Asked({"venue": 0.0}))
     assert counted.distinct("s") == {"sym": 2.0, "venue": 7.0}
     assert counted.passing("s") == {"x > 1": 0.5}
 
@@ -122,6 +121,35 @@ def test_an_empty_batch_tells_nothing() -> None:
 def test_what_several_tasks_tell_is_put_together() -> None:
     counted = Census()
     parts = [Told({"x > 1": 1.0}, {"sym": least_hashes(pa.array(list(text)))}) for text in ("ab", "bc", "ad")]
-    counted.count("s", 6, parts, {})
+    counted.count("s", 6, parts, Asked())
     assert counted.distinct("s") == {"sym": 4.0}
     assert counted.passing("s") == {"x > 1": 0.5}
+
+
+def test_where_rows_are_no_cells_these_do_not_tell_how_many_meet_a_condition(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of the rows with two of three conditions more have each of them than of all rows."""
+    monkeypatch.setattr(treatment, "_saved", lambda rests, facts: float(len(rests)))
+    bench = Bench(tmp_path, conjunctions())
+    assert bench.runtime.plan.streams[0].wanted is not None
+    bench.ingest(*rows(400, 4))
+    assert not set(bench.runtime.census.passing("trades")) & set(CONDITIONS)
+    bench.close()
+
+
+def test_what_rows_are_asked_is_counted() -> None:
+    counted = Census()
+    counted.count("s", 8, [Told({"x > 1": 2.0}, {})], Asked(passed={"y > 1": 4.0}))
+    assert counted.passing("s") == {"x > 1": 0.25, "y > 1": 0.5}
+
+
+def test_of_what_is_not_counted_any_more_the_last_is_known(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(census, "KEPT", 2)
+    counted = Census()
+    for at in range(5):
+        told = Told({f"x > {at}": 1.0, "y": 1.0}, {})
+        counted.count("s", 2, [told], Asked({f"c{at}": 1.0, "d": 2.0}))
+    assert set(counted.passing("s")) == {"x > 2", "x > 3", "x > 4", "y"}
+    assert counted.distinct("s") == {"c2": 1.0, "c3": 1.0, "c4": 1.0, "d": 2.0}
+    assert set(counted.to_json()["values"]["s"]) == {"c4", "d"}

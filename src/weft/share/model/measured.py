@@ -30,9 +30,7 @@ class StreamMeasured:
         keyed = [count for keys, count in self.groups.items() if keys]
         return Load(
             rows=self.rows / self.seconds,
-            groups=max(
-                1.0, float(max(keyed, default=GROUPS))
-            ),  # none may have been seen yet
+            groups=max(1.0, float(max(keyed, default=GROUPS))),  # none may have been seen yet
             batch=self.seconds / max(1, self.batches),
             step=self.seconds / max(1, self.steps),
             counted={tuple(sorted(keys)): max(1.0, float(count)) for keys, count in self.groups.items()},
