@@ -13,6 +13,7 @@ Classes whose moduli have no common factor are independent: the densities of wha
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import reduce
 from math import gcd, prod
 
 from weft.share.slicing import Pair
@@ -53,7 +54,7 @@ def _density(classes: Classes, budget: _Budget) -> float:
     kept = _without_contained(classes)
     parts = _independent(kept)
     if len(parts) > 1:
-        found = 1.0 - prod(1.0 - _density(part, budget) for part in parts)
+        found = reduce(_either, (_density(part, budget) for part in parts))
     else:
         found = _peeled(kept, budget)
     budget.known[classes] = found
@@ -69,6 +70,11 @@ def _peeled(classes: Classes, budget: _Budget) -> float:
         return 1.0 / first[0]
     inside = frozenset(seen for other in rest if (seen := _seen_from(first, other)) is not None)
     return _density(rest, budget) + (1.0 - _density(inside, budget)) / first[0]
+
+
+def _either(one: float, other: float) -> float:
+    """How dense the union of two is that do not depend on each other, to the last digit of thin ones."""
+    return one + other - one * other
 
 
 def _seen_from(first: Pair, other: Pair) -> Pair | None:

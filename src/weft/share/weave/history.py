@@ -66,6 +66,8 @@ _LEAST = 1e-12  # of what is there: less is no gain, but rounding
 
 def history_of(classes: Sequence[EdgeClass], points: Points) -> History:
     """Merge until all are one: always the two groups with the least penalty, the first of equals."""
+    if not classes:
+        return History(0, 0.0, ())
     table = _Table(classes, points)
     alone = float(table.rates @ table.reads)
     merges = [table.merge() for _ in range(len(classes) - 1)]

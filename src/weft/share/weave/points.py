@@ -28,7 +28,8 @@ Bools = npt.NDArray[np.bool_]
 LONGEST = 1 << 17  # points of a period that are looked at one by one
 SAMPLED = 1 << 14  # points in all, where there are too many,
 FEWEST = 12  # but at least so many of each class
-_FAR = 1 << 51  # sampled points lie up to here, in units of the common divisor
+_FAR = 1 << 51  # sampled points lie up to here, or once the slide, in units of the common divisor
+_WHOLE = 1 << 52  # below, floating-point numbers tell whole numbers from others
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,9 +93,13 @@ def _draw(classes: Sequence[tuple[Pair, ...]], seed: int, each: int) -> Ints:
     for pairs in classes:
         slides, phases = np.array(pairs).T
         pick = random.integers(0, len(pairs), each)
-        slide = slides[pick]
-        drawn.append(phases[pick] + slide * random.integers(0, np.maximum(1, _FAR // slide), each))
+        drawn.append(an_edge_of(slides[pick], phases[pick], random))
     return np.concatenate(drawn)
+
+
+def an_edge_of(slides: Ints, phases: Ints, random: np.random.Generator) -> Ints:
+    """Of each of these one edge, any."""
+    return phases + slides * random.integers(0, np.maximum(1, _FAR // slides))
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,29 +153,36 @@ def period_of(slides: Iterable[int], longest: int) -> int | None:
 
 def _edges_at(times: Ints, classes: Sequence[tuple[Pair, ...]]) -> tuple[Ints, Ints]:
     """Which classes have an edge at which of the times: places of times, and of classes."""
-    at = times.astype(np.float64)
+    at = _quick(times)
     found = [np.flatnonzero(has_edge(at, pairs)) for pairs in classes]
     owners = np.repeat(np.arange(len(classes)), [len(at) for at in found])
     return np.concatenate(found) if found else np.zeros(0, np.int64), owners
 
 
 def has_edge(times: Floats | Ints, pairs: Sequence[Pair]) -> Bools:
-    """Whether a class has an edge at each of the times, which are whole numbers below 2^52."""
+    """Whether a class has an edge at each of the times, which are whole numbers, whatever their type."""
     found = np.zeros(len(times), bool)
-    at = times.astype(np.float64, copy=False)
+    at = _quick(times)
     for slide, phase in pairs:
         found |= _divides(at - phase, slide)
     return found
 
 
-def _divides(numbers: Floats, by: Floats | int) -> Bools:
-    """Which whole numbers are multiples: a division of whole numbers, several times as fast as theirs.
+def _quick(times: Floats | Ints) -> Floats | Ints:
+    """The same whole numbers, as floating-point ones if these are told apart."""
+    as_they_are = times.dtype == np.float64 or times.max(initial=0) >= _WHOLE
+    return times if as_they_are else times.astype(np.float64)
+
+
+def _divides(numbers: Floats | Ints, by: int) -> Bools:
+    """Which whole numbers are multiples; of floating-point numbers that is told several times as fast.
 
     Below 2^52 a quotient that is not whole lies further from a whole number than it is rounded.
     """
+    if numbers.dtype == np.int64:
+        return np.asarray(numbers % by == 0)
     quotient = numbers / by
-    whole: Bools = quotient == np.floor(quotient)
-    return whole
+    return np.asarray(quotient == np.floor(quotient))
 
 
 def common_rates(classes: Sequence[EdgeClass]) -> Floats:

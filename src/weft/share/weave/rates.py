@@ -19,7 +19,7 @@ import numpy as np
 from weft.share.nodes import Edges, Rate, StreamPlan
 from weft.share.slicing import Pair
 from weft.share.weave.density import TooMany, density
-from weft.share.weave.points import LONGEST, period_of
+from weft.share.weave.points import LONGEST, an_edge_of, has_edge, period_of
 from weft.times import SECOND
 
 FEW = 32  # pairs: of more the recursion is hopeless
@@ -27,7 +27,6 @@ STEPS = 200  # of it
 DRAWN = 1 << 12  # edges of a sample, fewer where each is looked for among many pairs
 _LOOKED = 1 << 22  # of these, times pairs
 _LEAST = 1 << 8
-_FAR = 1 << 52  # drawn edges lie up to here, in units of the common divisor
 
 
 def rate_of(edges: Edges) -> Rate:
@@ -94,8 +93,6 @@ def _drawn(pairs: list[Pair], seed: int = 0) -> float:
     count = min(DRAWN, max(_LEAST, _LOOKED // len(pairs)))
     random, rates = np.random.default_rng(seed), 1.0 / slides
     chosen = random.choice(len(pairs), count, p=rates / rates.sum())
-    times = phases[chosen] + slides[chosen] * random.integers(0, _FAR // slides[chosen])
-    having = np.zeros(count, np.int64)
-    for slide, phase in pairs:
-        having += (times - phase) % slide == 0
+    times = an_edge_of(slides[chosen], phases[chosen], random)
+    having = np.sum([has_edge(times, [pair]) for pair in pairs], axis=0)
     return float(rates.sum() * (1.0 / having).mean())

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -14,7 +16,7 @@ from weft.share.weave import rates
 from weft.share.weave.cost import weaveability
 from weft.share.weave.density import TooMany, common, density
 from weft.share.weave.points import common_rates, points_of, probes_of
-from weft.times import SECOND
+from weft.times import DAY, SECOND, WEEK
 
 some_windows = st.lists(st.tuples(st.integers(1, 40), st.integers(1, 12)), min_size=1, max_size=6)
 
@@ -132,6 +134,24 @@ def test_slides_without_a_common_factor_are_independent_however_long_their_perio
     found = rates.union_rate(tuple((slide, 0) for slide in slides))
     assert found.exact
     assert found.value == pytest.approx(1 - np.prod([1 - SECOND / slide for slide in slides]))
+
+
+@pytest.mark.parametrize("slide", [WEEK, 20_000 * DAY])
+def test_rates_of_long_slides_are_exact_to_the_last_digits(slide: int) -> None:
+    found = rates.union_rate(((slide, 0), (slide + 1, 0)))
+    wanted = SECOND * (Fraction(1, slide) + Fraction(1, slide + 1) - Fraction(1, slide * (slide + 1)))
+    assert found.exact
+    assert found.value == pytest.approx(float(wanted), rel=1e-12)
+
+
+def test_slides_of_centuries_have_rates_too() -> None:
+    """Of one a single edge is in reach of a sample."""
+    slides = [60_001 * DAY + at for at in range(1, 40)]
+    found = rates.union_rate(tuple((slide, slide - 1) for slide in slides))
+    assert not found.exact
+    assert found.value == pytest.approx(sum(SECOND / slide for slide in slides))
+    points = points_of(classes_of([window(3, 2), *(WindowSpec(slide - 1, slide) for slide in slides)]))
+    assert points.rate(range(40)) == pytest.approx(1.0)
 
 
 def test_two_hundred_arbitrary_slides_are_estimated() -> None:

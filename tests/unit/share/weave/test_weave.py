@@ -62,6 +62,10 @@ class Case:
         }
 
 
+def test_of_nothing_nothing_is_merged() -> None:
+    assert history_of([], points_of([])) == History(0, 0.0, ())
+
+
 def test_example_3_breaks_even_at_two_thirds() -> None:
     case = Case(EXAMPLE_3)
     assert case.cost(all_apart(2), 0.0) == pytest.approx(1.1111, abs=1e-4)
