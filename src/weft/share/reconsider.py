@@ -8,9 +8,10 @@ as they should be, queries may still be better off in other strands.
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from itertools import count, islice
 
 from weft.plan.nodes import Program
 from weft.share.build import build
@@ -77,12 +78,24 @@ def _other_strands(
         return {}
     way = Ways(plan, basis.constants).chosen(load)
     groups = [[tap.query.name for tap in group.taps] for group in way.plans] if way.name == TRIWEAVE else []
-    groups.sort(key=len, reverse=True)  # the largest stays where it is
-    numbers = {name: at for at, group in enumerate(groups) for name in group}
+    numbers = _numbered(groups, strands)
     wanted = {each.query.name: numbers.get(each.query.name, 0) for each in taken if each.may_pick}
     if _alike(wanted) == _alike({name: strands[name] for name in wanted}):
         return {}
     return {name: in_strand(hidden.get(name, ()), at) for name, at in wanted.items() if at != strands[name]}
+
+
+def _numbered(groups: Sequence[Sequence[str]], strands: Mapping[str, int]) -> dict[str, int]:
+    """By query the strand of its group: where most of that is already, unless more of another is there."""
+    there = Counter((strands[name], at) for at, names in enumerate(groups) for name in names)
+    found: dict[int, int] = {}
+    for (strand, at), _ in there.most_common():
+        if at not in found and strand not in found.values():
+            found[at] = strand
+    free = (number for number in count() if number not in set(found.values()))
+    left = [at for at in range(len(groups)) if at not in found]
+    found |= dict(zip(left, islice(free, len(left)), strict=True))
+    return {name: found[at] for at, names in enumerate(groups) for name in names}
 
 
 def _alike(strands: Mapping[str, int]) -> set[frozenset[str]]:

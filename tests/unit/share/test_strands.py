@@ -46,11 +46,16 @@ def planned(made: Program, *strands: int) -> StreamPlan:
     return plan
 
 
-def offered(constants: Constants, *strands: int, call: str = "MAX(qty)") -> Offer | None:
+def offered(
+    constants: Constants,
+    *strands: int,
+    call: str = "MAX(qty)",
+    limits: Limits = Limits(),  # noqa: B008  frozen
+) -> Offer | None:
     made, planner = program(call), Planner()
     picked = {f"q{at}": in_strand((), strand) for at, strand in enumerate(strands)}
     (plan,) = planner.plan(made, picked).streams
-    return best_offer(planner.taken("trades"), plan, picked, basis(constants), Limits())
+    return best_offer(planner.taken("trades"), plan, picked, basis(constants), limits)
 
 
 @pytest.mark.parametrize("keys", [(), ("sym",)])
@@ -128,6 +133,14 @@ def test_those_that_are_as_they_should_be_stay() -> None:
     strands = [strand_of(offer.picks_by.get(f"q{at}", ())) for at in range(len(LONG) + 1)]
     assert offered(READ_ALL_SLICES, *strands) is None
     assert offered(READ_ALL_SLICES, *(7 * strand for strand in strands)) is None  # by any other number
+
+
+@pytest.mark.parametrize(("strands", "moved"), [((1, 1, 1, 0, 0), {"q3": 1}), ((0, 0, 0, 0, 0), {"q4": 1})])
+def test_only_those_are_moved_that_are_with_others(strands: tuple[int, ...], moved: dict[str, int]) -> None:
+    """The larger group is that of the long windows; it is not renumbered because it grows."""
+    offer = offered(READ_ALL_SLICES, *strands, limits=Limits(gain=0.0, code=0.0))
+    assert offer is not None
+    assert {name: strand_of(keys) for name, keys in offer.picks_by.items()} == moved
 
 
 def test_what_queries_have_left_behind_that_are_gone_is_priced_too() -> None:
