@@ -179,7 +179,7 @@ class _Running:
     def _step(self, number: int, batch: Batch) -> None:
         """Fold a batch into every state, and answer what it closes."""
         meta, tables = batch.meta(), batch.tables()
-        self._census.count(batch.stream, meta["rows"], batch.what_cells_tell(), batch.values)
+        self._census.count(batch.stream, meta["rows"], batch.what_cells_tell(), batch.asked)
         self._ingest.commit(number, tables, meta)
         with self._meter.during(Level.FOLD):
             for state in self._states:
