@@ -18,13 +18,14 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.weavers.costs import groups_of, no_share, three_level, two_level
+from benchmarks.weavers.searches import all_apart, all_together, exhaustive, inserted
 from weft.lang.statements import WindowSpec
 from weft.share.slicing import overlap
 from weft.share.weave.classes import edge_classes
-from weft.share.weave.cost import groups_of, no_share, three_level, two_level
 from weft.share.weave.history import Partition, history_of
 from weft.share.weave.points import points_of
-from weft.share.weave.search import all_apart, all_together, exhaustive, inserted, moved
+from weft.share.weave.search import moved
 from weft.times import SECOND
 
 SEEDS = (1, 2, 3)

@@ -39,10 +39,10 @@ class Priced:
     fine: float
 
     @staticmethod
-    def of(plan: StreamPlan, constants: Constants, load: Load, fine: float | None = None) -> Priced:
+    def of(plan: StreamPlan, constants: Constants, load: Load) -> Priced:
         plan = rated(plan)
-        cut = rate_of(plan.edges).value if _by_columns(plan) else fine_rate(plan.edges)
-        return Priced(plan, readers(plan), Answering.of(plan), constants, load, cut if fine is None else fine)
+        fine = rate_of(plan.edges).value if _by_columns(plan) else fine_rate(plan.edges)
+        return Priced(plan, readers(plan), Answering.of(plan), constants, load, fine)
 
     def under(self, load: Load) -> Priced:
         return replace(self, load=load)

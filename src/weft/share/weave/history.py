@@ -68,26 +68,13 @@ def history_of(classes: Sequence[EdgeClass], points: Points) -> History:
     """Merge until all are one: always the two groups with the least penalty, the first of equals."""
     if not classes:
         return History(0, 0.0, ())
-    table = _Table(classes, points)
+    table = Table(classes, points)
     alone = float(table.rates @ table.reads)
     merges = [table.merge() for _ in range(len(classes) - 1)]
     return History(len(classes), alone, tuple(merges))
 
 
-def woven_on(classes: Sequence[EdgeClass], points: Points, start: Partition, saved: float) -> Partition:
-    """Merge the groups of a partition for as long as a merge costs less than it saves."""
-    table = _Table(classes, points)
-    groups = {group[0]: list(group) for group in start}
-    for first, *others in start:
-        for other in others:
-            table.join(first, other)
-    while len(groups) > 1 and table.least() < saved:
-        merge = table.merge()
-        groups[merge.kept] += groups.pop(merge.gone)
-    return tuple(sorted(tuple(sorted(group)) for group in groups.values()))
-
-
-class _Table:
+class Table:
     """Penalties of all pairs of groups, with the least of each row; after a merge one row is made anew.
 
     Groups are known by their rows. Rows of groups that are gone are taken out when there are many.

@@ -9,11 +9,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from benchmarks.weavers.costs import weaveability
 from tests.unit.share.weave.windows import EXAMPLE_3, classes_of, window
 from weft.lang.statements import WindowSpec
 from weft.share.slicing import distinct_pairs, pairs_of
 from weft.share.weave import rates
-from weft.share.weave.cost import weaveability
 from weft.share.weave.density import TooMany, common, density
 from weft.share.weave.points import common_rates, points_of, probes_of
 from weft.times import DAY, SECOND, WEEK

@@ -10,6 +10,15 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from benchmarks.weavers.costs import groups_of, no_share, three_level, two_level
+from benchmarks.weavers.searches import (
+    all_apart,
+    all_together,
+    at_random,
+    exhaustive,
+    inserted,
+    union_rates,
+)
 from tests.unit.share.weave.windows import (
     EXAMPLE_3,
     EXAMPLE_9,
@@ -21,18 +30,9 @@ from tests.unit.share.weave.windows import (
 )
 from weft.lang.statements import WindowSpec
 from weft.share.weave.classes import EdgeClass
-from weft.share.weave.cost import groups_of, no_share, three_level, two_level
 from weft.share.weave.history import History, Partition, history_of
 from weft.share.weave.points import Points, points_of
-from weft.share.weave.search import (
-    all_apart,
-    all_together,
-    at_random,
-    exhaustive,
-    inserted,
-    moved,
-    union_rates,
-)
+from weft.share.weave.search import moved
 
 
 class Case:

@@ -12,10 +12,10 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass, field
 
+from benchmarks.weavers.costs import Group
 from weft.lang.statements import WindowSpec
 from weft.share.slicing import Pair, pairs_of
 from weft.share.weave.classes import EdgeClass
-from weft.share.weave.cost import Group
 from weft.share.weave.points import probes_of
 from weft.times import SECOND
 

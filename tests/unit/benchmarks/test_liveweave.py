@@ -9,13 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from benchmarks.weavers.costs import groups_of, two_level
+from benchmarks.weavers.live import LiveWeave
 from tests.unit.share.weave.windows import TABLE_3, classes_of, window
 from weft.lang.statements import WindowSpec
 from weft.share.slicing import overlap
 from weft.share.weave.classes import EdgeClass
-from weft.share.weave.cost import groups_of, two_level
 from weft.share.weave.history import history_of
-from weft.share.weave.live import LiveWeave
 from weft.share.weave.points import points_of
 
 
