@@ -85,6 +85,11 @@ class Edges:
     combined: bool = False
     known: Rate | None = None  # of the slices that are kept, where it does not follow from the pairs
 
+    @property
+    def is_uniform(self) -> bool:
+        """Are slices kept of every multiple of the grain?"""
+        return self.grain is not None and not self.combined
+
 
 @dataclass(frozen=True, slots=True)
 class Feed:

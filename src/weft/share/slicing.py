@@ -30,11 +30,15 @@ FEWER = 2  # explicit edges must halve the number of slices to be worth it
 
 def cut(windows: Iterable[WindowSpec]) -> Edges:
     """Edges that hold every start and every end of every window."""
-    pairs = distinct_pairs(windows)
+    return cut_by(distinct_pairs(windows))
+
+
+def cut_by(pairs: tuple[Pair, ...]) -> Edges:
+    """Edges that hold all of these, which are distinct."""
     if not pairs:
         return Edges(SECOND, (), "no windows")
     grain = gcd(*(part for pair in pairs for part in pair))
-    even, most = SECOND / grain, sum(SECOND / slide for slide, _ in pairs)
+    even, most = SECOND / grain, most_edges(pairs)
     if most * FEWER > even:
         return Edges(grain, pairs, f"all windows start and end on multiples of {show_duration(grain)}")
     against = f"at most {most:.4g} edges/s, against {even:.4g} with the common divisor {show_duration(grain)}"
@@ -68,6 +72,11 @@ def pairs_of(window: WindowSpec) -> set[Pair]:
         half = window.slide // 2
         return {(half, end % half)}
     return {(window.slide, end), (window.slide, start)}
+
+
+def most_edges(pairs: Iterable[Pair]) -> float:
+    """How many edges a second they have if none is one of two of them."""
+    return sum(SECOND / slide for slide, _ in pairs)
 
 
 def lies_on(pair: Pair, other: Pair) -> bool:

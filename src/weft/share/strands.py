@@ -15,7 +15,7 @@ import re
 from collections.abc import Iterable, Mapping
 
 from weft.share.nodes import Edges
-from weft.share.slicing import Pair
+from weft.share.slicing import Pair, cut_by, most_edges
 from weft.share.weave.points import probes_of
 from weft.share.weave.rates import rate_of
 
@@ -40,16 +40,15 @@ def in_strand(keys: Iterable[str], strand: int) -> Keys:
 
 
 def nearest(pairs: Iterable[Pair], strands: Mapping[int, Edges]) -> int:
-    """The strand that lacks the fewest edges of a window; of several, the one with the fewest of its own."""
+    """The strand that a window adds the fewest edges to; of several, the one with the fewest of its own."""
     mine = tuple(pairs)
-    return min(strands, key=lambda at: (_lacked(mine, strands[at]), rate_of(strands[at]).value, at))
+    return min(strands, key=lambda at: (_added(mine, strands[at]), rate_of(strands[at]).value, at))
 
 
-def _lacked(pairs: tuple[Pair, ...], edges: Edges) -> float:
-    """Edges a second."""
-    if edges.grain is not None and not edges.combined:
-        return rate_of(
-            Edges(None, tuple(p for p in pairs if any(part % edges.grain for part in p)), "")
-        ).value
+def _added(pairs: tuple[Pair, ...], edges: Edges) -> float:
+    """Edges a second. Where every multiple of a grain is one, a window may make the grain finer."""
+    if edges.is_uniform:
+        finer = cut_by(tuple(sorted({*edges.pairs, *pairs})))
+        return (rate_of(finer).value if finer.is_uniform else most_edges(finer.pairs)) - rate_of(edges).value
     probes = probes_of([pairs], [edges.pairs])
     return probes.rate - probes.common([edges.pairs])

@@ -99,6 +99,14 @@ def test_edges_between_those_of_a_strand_are_lacked() -> None:
     assert nearest([(SECOND, 0)], {0: minutes, 1: other}) == 1  # that has one in 45, not one in 60
 
 
+def test_a_finer_grain_is_more_edges_for_all() -> None:
+    """Of every 1.5 s two of three are between those of every second, and with these every 0.5 s is one."""
+    seconds = Edges(SECOND, ((SECOND, 0),), "")
+    others = Edges(None, ((1_300_000, 50_000), (1_300_000, 750_000)), "")
+    assert nearest([(3 * SECOND // 2, 0)], {0: seconds, 1: others}) == 1
+    assert nearest([(2 * SECOND, 0)], {0: seconds, 1: others}) == 0
+
+
 def test_without_strands_feeds_have_no_edges_of_their_own() -> None:
     plan = planned(program(), 0, 0, 0, 0, 0)
     assert [feed.edges for feed in plan.feeds] == [None]

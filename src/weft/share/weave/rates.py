@@ -17,7 +17,7 @@ from math import gcd
 import numpy as np
 
 from weft.share.nodes import Edges, Rate, StreamPlan
-from weft.share.slicing import Pair
+from weft.share.slicing import Pair, most_edges
 from weft.share.weave.density import TooMany, density
 from weft.share.weave.points import LONGEST, an_edge_of, has_edge, period_of
 from weft.times import SECOND
@@ -33,7 +33,7 @@ def rate_of(edges: Edges) -> Rate:
     """Of the slices that are kept."""
     if edges.known is not None:
         return edges.known
-    if edges.grain is not None and not edges.combined:
+    if edges.grain is not None and edges.is_uniform:
         return Rate(SECOND / edges.grain)
     return union_rate(edges.pairs)
 
@@ -59,7 +59,7 @@ def _known(edges: Edges) -> Edges:
 def union_rate(pairs: tuple[Pair, ...]) -> Rate:
     """Of all edges that one of the pairs (slide, phase) has; no two pairs are the same."""
     if len({slide for slide, _ in pairs}) <= 1:  # phases of one slide never meet
-        return Rate(sum(SECOND / slide for slide, _ in pairs))
+        return Rate(most_edges(pairs))
     unit = gcd(*(part for pair in pairs for part in pair))
     scaled = [(slide // unit, phase // unit) for slide, phase in pairs]
     found = _counted(scaled)
