@@ -34,8 +34,8 @@ _TOTAL: dict[str, tuple[str, ...]] = {
 _COMPARISONS = (exp.EQ, exp.NEQ, exp.GT, exp.GTE, exp.LT, exp.LTE, exp.NullSafeEQ)
 
 
-def conjuncts(condition: Expr) -> list[exp.Expr]:
-    """The parts that AND joins, in order."""
+def bare_conjuncts(condition: Expr) -> list[exp.Expr]:
+    """The parts that AND joins, in order, out of their parentheses."""
     tree = condition.tree
     return [part.unnest() for part in tree.flatten()] if isinstance(tree, exp.And) else [tree]
 

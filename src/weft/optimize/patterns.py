@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from weft.lang.expressions import expr
 from weft.lang.patterns import Constant, Filled, Pattern, literals
 from weft.lang.statements import Expr
-from weft.optimize.conditions import conjuncts
+from weft.optimize.conditions import bare_conjuncts
 from weft.plan.nodes import Filter, Plan
 from weft.plan.tree import rewrite_up, walk
 
@@ -85,7 +85,7 @@ def _places(source: Expr, marks: list[Constant]) -> list[int]:
 
 def _keeps_order(predicate: Expr, marks: list[Constant]) -> bool:
     """Whether operands stand as they do whatever the constants are."""
-    texts = [expr(part).sql for part in conjuncts(predicate)]
+    texts = [expr(part).sql for part in bare_conjuncts(predicate)]
     for mark in marks:
         before = [text.removesuffix(mark.sql) for text in texts if text.endswith(mark.sql)]
         if len(before) != 1 or sum(text.startswith(before[0]) for text in texts) > 1:

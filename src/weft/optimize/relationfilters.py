@@ -18,7 +18,7 @@ from sqlglot import exp
 from weft.lang.bodies import JoinKind, SetKind
 from weft.lang.expressions import expr
 from weft.lang.statements import Expr
-from weft.optimize.conditions import conjuncts
+from weft.optimize.conditions import bare_conjuncts
 from weft.plan.failures import failing
 from weft.plan.nodes import Named
 from weft.plan.relations import (
@@ -160,7 +160,7 @@ def _kept(relation: Relation, parts: Sequence[Expr]) -> Relation:
 def _parts(condition: Expr | None) -> list[Expr]:
     if condition is None:
         return []
-    return [expr(part, condition.place) for part in conjuncts(condition)]
+    return [expr(part, condition.place) for part in bare_conjuncts(condition)]
 
 
 def _all(parts: Sequence[Expr]) -> Expr | None:

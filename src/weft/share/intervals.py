@@ -88,15 +88,15 @@ class Cuts:
         places = [(bisect_left(self.cuts, cut), cut) for cut in range_.cuts]
         return all(place < len(self.cuts) and self.cuts[place] == cut for place, cut in places)
 
-    def picked(self, range_: Range) -> Picked:
+    def picked(self, range_: Range) -> PickedRange:
         """The intervals of a range; none where `first` is past `last`."""
         first = 0 if range_.low is None else bisect_left(self.cuts, range_.low) + 1
         last = len(self.cuts) if range_.high is None else bisect_left(self.cuts, range_.high)
-        return Picked(self.key, first, last)
+        return PickedRange(self.key, first, last)
 
 
 @dataclass(frozen=True, slots=True)
-class Picked:
+class PickedRange:
     """A range that is met by picking groups: the intervals `first` to `last` of the key."""
 
     key: Expr

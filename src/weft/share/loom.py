@@ -17,7 +17,6 @@ from dataclasses import replace
 
 from weft.lang.statements import Expr, WindowSpec
 from weft.plan.nodes import Stream
-from weft.share import signatures
 from weft.share.drafts import Drafts
 from weft.share.intervals import is_interval
 from weft.share.members import Taken, columns_in, members, standing
@@ -26,7 +25,7 @@ from weft.share.model.treatment import Facts
 from weft.share.nodes import Edges, Feed, Guard, Standing, StreamPlan, Tap
 from weft.share.parts import conjunction, disjunction, parts
 from weft.share.predicates import About, Apart, Asking, Condition, Equals, Hidden, Turn, Turns, about, decide
-from weft.share.signatures import is_signature
+from weft.share.signatures import PickedBits, covering, is_signature
 from weft.share.slicing import Pair, cut, pairs_of
 from weft.share.strands import in_strand, nearest, strand_of, without_strand
 from weft.share.treatments import Picks, judged, with_signatures
@@ -229,7 +228,7 @@ class _Wanted:
         self._clean = True
 
     def add(self, apart: Apart) -> None:
-        picked = next((each for each in apart.picked if isinstance(each, signatures.Picked)), None)
+        picked = next((each for each in apart.picked if isinstance(each, PickedBits)), None)
         key, mask = (None, 0) if picked is None else (picked.key, picked.mask)
         masks = self._masks.setdefault((key, apart.rest), set())
         self._clean = self._clean and mask in masks
@@ -245,7 +244,7 @@ class _Wanted:
 
     @staticmethod
     def _asked(key: Expr | None, rest: Expr | None, masks: set[int]) -> Expr | None:
-        covered = [] if key is None else [signatures.covering(key, masks)]
+        covered = [] if key is None else [covering(key, masks)]
         return conjunction([*covered, *([] if rest is None else [rest])])
 
 

@@ -24,10 +24,9 @@ from sqlglot import exp
 from weft.kernels.picks import OneOf
 from weft.lang.expressions import expr
 from weft.lang.statements import Expr, WindowSpec
-from weft.share import intervals, signatures
-from weft.share.intervals import Cuts, Range, cut_at, cuts_of, is_interval, range_of
+from weft.share.intervals import Cuts, PickedRange, Range, cut_at, cuts_of, is_interval, range_of
 from weft.share.parts import conjunction, conjuncts
-from weft.share.signatures import is_signature, read_signature
+from weft.share.signatures import PickedBits, is_signature, read_signature
 from weft.times import Instant
 
 MANY = 8  # different conditions on one column, from which on a cell for each value costs less than they do
@@ -76,7 +75,7 @@ class Equals:
 
 
 Condition = Equals | Range
-Picked = Equals | intervals.Picked | signatures.Picked
+Picked = Equals | PickedRange | PickedBits
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,8 +11,10 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import lru_cache
 from itertools import count, islice
 
+from weft.lang.parse import parse_expression
 from weft.plan.nodes import Program
 from weft.share.build import build
 from weft.share.intervals import is_interval
@@ -179,7 +181,13 @@ def _is_counted(key: str, load: Load) -> bool:
 
 def _kind(keys: Keys) -> Keys:
     """What a treatment is, whichever cuts or bits it has: others of them are no reason for a switch."""
-    return tuple(show_key(read_signature(key).key).partition(" (")[0] for key in without_strand(keys))
+    return tuple(map(_key_kind, without_strand(keys)))
+
+
+@lru_cache(maxsize=256)
+def _key_kind(key: str) -> str:
+    """`sym`, `interval of price`, `signature`."""
+    return show_key(parse_expression(key)).partition(" (")[0]
 
 
 def _show(changes: Hidden, hidden: Hidden) -> str:

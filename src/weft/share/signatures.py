@@ -30,7 +30,7 @@ COLUMN = (
 
 
 @dataclass(frozen=True, slots=True)
-class Picked:
+class PickedBits:
     """Conditions that are met by picking groups: those whose key has all bits of the mask."""
 
     key: Expr
@@ -53,10 +53,10 @@ class Signature:
     def has(self, conditions: Iterable[Expr]) -> bool:
         return all(condition.sql in self.bits for condition in conditions)
 
-    def picked(self, conditions: Iterable[Expr]) -> Picked | None:
+    def picked(self, conditions: Iterable[Expr]) -> PickedBits | None:
         """What is picked for those of the conditions that have a bit; None where none has."""
         mask = sum({1 << self.bits[one.sql] for one in conditions if one.sql in self.bits})
-        return Picked(self.key, mask) if mask else None
+        return PickedBits(self.key, mask) if mask else None
 
 
 def signature_of(conditions: Iterable[Expr]) -> Signature | None:

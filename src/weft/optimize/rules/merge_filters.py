@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from weft.optimize.conditions import conjoin, conjuncts
+from weft.optimize.conditions import bare_conjuncts, conjoin
 from weft.plan.nodes import Filter, Plan
 
 
@@ -17,7 +17,7 @@ def merge_filters(plan: Plan) -> Plan:
     """
     match plan:
         case Filter(source=Filter(source=source, predicate=first), predicate=second):
-            both = conjoin([*conjuncts(first), *conjuncts(second)], first)
+            both = conjoin([*bare_conjuncts(first), *bare_conjuncts(second)], first)
             return replace(plan, source=source, predicate=both)
         case _:
             return plan

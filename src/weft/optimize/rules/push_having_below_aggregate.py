@@ -7,7 +7,7 @@ from dataclasses import replace
 from sqlglot import exp
 
 from weft.lang.expressions import expr
-from weft.optimize.conditions import cannot_fail, conjoin, conjuncts
+from weft.optimize.conditions import bare_conjuncts, cannot_fail, conjoin
 from weft.plan.nodes import Aggregate, Filter, Plan
 from weft.plan.tree import schema
 
@@ -25,7 +25,7 @@ def push_having_below_aggregate(plan: Plan) -> Plan:
     """
     match plan:
         case Filter(source=Aggregate() as aggregate, predicate=predicate):
-            parts = conjuncts(predicate)
+            parts = bare_conjuncts(predicate)
             down = [part for part in parts if _speaks_of_keys_only(part, aggregate)]
             if not down:
                 return plan

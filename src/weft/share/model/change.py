@@ -12,7 +12,7 @@ STEPS = 4  # halvings between two looks
 
 
 @dataclass(frozen=True, slots=True)
-class Turn:
+class BreakEven:
     """Another way costs less when there are so many `what`, or beyond."""
 
     what: str  # rows | groups
@@ -20,20 +20,20 @@ class Turn:
     way: Way
 
 
-def turns(ways: Ways, load: Load) -> list[Turn]:
+def break_evens(ways: Ways, load: Load) -> list[BreakEven]:
     """The nearest number of rows a second, fewer or more, and of groups, at which another way wins."""
     looks: list[tuple[str, Callable[[float], Load], float, tuple[float, ...]]] = [
         ("rows", load.with_rows, load.rows, (10.0, 100.0, 1000.0)),
         ("rows", load.with_rows, load.rows, (0.1, 0.01, 0.001)),
         ("groups", load.with_groups, load.groups, (10.0, 100.0, 1000.0, 10_000.0)),
     ]
-    found = (_turn(ways, *look) for look in looks)
-    return [turn for turn in found if turn is not None]
+    found = (_break_even(ways, *look) for look in looks)
+    return [one for one in found if one is not None]
 
 
-def _turn(
+def _break_even(
     ways: Ways, what: str, changed: Callable[[float], Load], now: float, factors: tuple[float, ...]
-) -> Turn | None:
+) -> BreakEven | None:
     near = now
     for factor in factors:
         better = _better(ways, changed(now * factor))
@@ -45,8 +45,8 @@ def _turn(
 
 def _between(
     ways: Ways, what: str, changed: Callable[[float], Load], near: float, far: float, way: Way
-) -> Turn:
-    """The turn lies between `near` and `far`: where, to about a tenth."""
+) -> BreakEven:
+    """It lies between `near` and `far`: where, to about a tenth."""
     for _ in range(STEPS):
         middle = (near * far) ** 0.5
         better = _better(ways, changed(middle))
@@ -54,7 +54,7 @@ def _between(
             near = middle
         else:
             far, way = middle, better
-    return Turn(what, far, way)
+    return BreakEven(what, far, way)
 
 
 def _better(ways: Ways, load: Load) -> Way | None:

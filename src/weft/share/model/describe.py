@@ -50,7 +50,7 @@ def _stream(found: StreamForecast) -> dict[str, Any]:
         **describe_cost(found.cost),
         "runs": found.runs,
         "ways": [{"way": way.name, "total": way.cost, "groups": way.groups} for way in found.ways],
-        "turns": [{"what": turn.what, "at": turn.at, "way": turn.way.name} for turn in found.turns],
+        "break_even": [{"what": one.what, "at": one.at, "way": one.way.name} for one in found.break_evens],
     }
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from weft.share.model.change import Turn, turns
+from weft.share.model.change import BreakEven, break_evens
 from weft.share.model.constants import SHIPPED, Constants
 from weft.share.model.cost import Cost, added
 from weft.share.model.load import Load, Loads
@@ -30,7 +30,7 @@ class StreamForecast:
     load: Load
     cost: Cost
     ways: tuple[Way, ...]
-    turns: tuple[Turn, ...]
+    break_evens: tuple[BreakEven, ...]
     runs: str  # the way that the plan is
 
 
@@ -70,4 +70,4 @@ def _stream(plan: StreamPlan, basis: Basis) -> StreamForecast:
     if len(strands) > 1:
         runs = TRIWEAVE
         found = [Way(runs, cost.total, len(strands)) if way.name == runs else way for way in found]
-    return StreamForecast(plan.stream.name, load, cost, tuple(found), tuple(turns(ways, load)), runs)
+    return StreamForecast(plan.stream.name, load, cost, tuple(found), tuple(break_evens(ways, load)), runs)

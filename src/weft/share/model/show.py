@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from weft.share.model.change import Turn
+from weft.share.model.change import BreakEven
 from weft.share.model.constants import Constants
 from weft.share.model.cost import Cost, Level
 from weft.share.model.figures import against, cpu, plain, share
@@ -58,7 +58,7 @@ def _stream(found: StreamForecast, constants: Constants) -> list[str]:
     lines += table([*rows, ("total", cpu(total), _cores(total))], indent=4)
     lines += ["  by other ways to share"]
     lines += table([_way(way, found) for way in found.ways], indent=4)
-    lines += [f"    {line}" for line in _turns(found.turns, found.load)]
+    lines += [f"    {line}" for line in _break_evens(found.break_evens, found.load)]
     if len(found.cost.queries) > 1:
         lines += ["  dearest queries, what is shared split among those who share it"]
         lines += table(_dearest(found.cost), indent=4)
@@ -78,20 +78,20 @@ def _way(way: Way, found: StreamForecast) -> tuple[str, ...]:
     return way.name, cpu(way.cost), beside, _WAYS[way.name] + groups
 
 
-def _turns(turns: Sequence[Turn], load: Load) -> list[str]:
-    if not turns:
+def _break_evens(found: Sequence[BreakEven], load: Load) -> list[str]:
+    if not found:
         few, many = plain(load.rows / 1000), plain(load.rows * 1000)
         return [
             f"no other way wins from {few} to {many} rows/s, nor up to {plain(load.groups * 10_000)} groups"
         ]
-    return [_turn(turn, load) for turn in turns]
+    return [_break_even(one, load) for one in found]
 
 
-def _turn(turn: Turn, load: Load) -> str:
-    now = load.rows if turn.what == "rows" else load.groups
-    unit = "rows/s" if turn.what == "rows" else "groups"
-    side = "above" if turn.at > now else "below"
-    return f"{turn.way.name} would cost less {side} {plain(turn.at)} {unit}"
+def _break_even(found: BreakEven, load: Load) -> str:
+    now = load.rows if found.what == "rows" else load.groups
+    unit = "rows/s" if found.what == "rows" else "groups"
+    side = "above" if found.at > now else "below"
+    return f"{found.way.name} would cost less {side} {plain(found.at)} {unit}"
 
 
 def _dearest(cost: Cost) -> list[tuple[str, ...]]:

@@ -12,7 +12,7 @@ from weft.lang.parse import parse_program
 from weft.optimize.pipeline import optimize_program
 from weft.plan.bind import bind_program
 from weft.share.build import build
-from weft.share.model.change import turns
+from weft.share.model.change import break_evens
 from weft.share.model.constants import SHIPPED, Constants, Kind, kind_of
 from weft.share.model.cost import Level
 from weft.share.model.load import Load, Loads, occupied
@@ -151,7 +151,7 @@ def test_what_would_change_the_plan_is_found():
     """With a job for nothing and cells that are dear, queries by other keys would rather be apart."""
     odd = replace(SHIPPED, batch=0.0, step=0.0, cell=1e-2, row=1e-6)
     plan = plan_of(windowed("MAX(price)", (60, 60)), windowed("MAX(qty)", (1, 1), "venue"))
-    (turn,) = turns(Ways(plan, odd), Load(rows=1e6, groups=1.0, batch=60.0))[-1:]
+    (turn,) = break_evens(Ways(plan, odd), Load(rows=1e6, groups=1.0, batch=60.0))[-1:]
     at = replace(Load(rows=1e6, batch=60.0), groups=turn.at)
     ways = {way.name: way.cost for way in Ways(plan, odd).all(at)}
     assert turn.what == "groups"
