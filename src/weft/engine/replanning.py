@@ -64,7 +64,11 @@ class Replanning:
 
     def _look(self, runtime: Runtime, name: str, measured: Measured) -> None:
         self._looked[name] = runtime.positions.get(name, -1) // LOOK
-        offer, epoch = self._offer(runtime, name, measured)
+        try:
+            offer, epoch = self._offer(runtime, name, measured)
+        except Exception:  # a price that cannot be told is no reason to end a run that answers
+            _log.exception("stream %s: whether another plan is better cannot be told", name)
+            return
         before = self._found.pop(name, [])
         if offer is None:
             return

@@ -115,6 +115,20 @@ def test_where_no_row_has_passed_there_is_nothing_to_say(tmp_path: Path) -> None
     load.bench.close()
 
 
+def test_a_price_that_cannot_be_told_ends_no_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def broken(*_: object) -> None:
+        raise ZeroDivisionError
+
+    monkeypatch.setattr(replanning, "best_offer", broken)
+    load = Load(tmp_path)
+    load.run(4, customers=ROWS)
+    assert load.picks_by == {("sym",)}
+    assert set(caplog.messages) == {"stream trades: whether another plan is better cannot be told"}
+    load.bench.close()
+
+
 def test_what_happened_is_told(tmp_path: Path) -> None:
     load = Load(tmp_path)
     load.run(3, customers=ROWS)
