@@ -122,7 +122,8 @@ def cast_number(value: Value, type_: str, to: str) -> Value:
 def round_half_up(value: Value, digits: int) -> Value:
     """ROUND of doubles: halves of the shortest decimal that names the double go away from zero.
 
-    Scaling in binary finds all but those next to a half; these few are rounded as decimals, one by one.
+    Scaling in binary finds all but those next to a half; these few are rounded as decimals, one by one. What
+    is rounded to zero has no sign.
     """
     data, scale = value.data, 10.0**digits
     with np.errstate(all="ignore"):
@@ -138,7 +139,7 @@ def round_half_up(value: Value, digits: int) -> Value:
             float(Decimal(repr(number)).quantize(step, ROUND_HALF_UP)) if abs(number) < 1e15 else number
             for number in data[places].tolist()
         ]
-    return Value(rounded, value.null, value.fails)
+    return Value(rounded + 0.0, value.null, value.fails)
 
 
 def _truncate(data: Data) -> Data:

@@ -70,12 +70,17 @@ def _long_sum(hi: Ints, lo: Ints, valid: Bools) -> Finished:
     return array_of(total, valid & ~failed), failed
 
 
+def _nearly(hi: Ints, lo: Ints) -> Floats:
+    """hi * 2^32 + lo as the nearest number there is: carried first, for of negative values both are large."""
+    return (hi + (lo >> 32)) * _TWO_32 + (lo & 0xFFFFFFFF)
+
+
 def _average(arg_type: str | None, result_type: str | None, values: Values, count: Ints) -> Finished:
     valid = count > 0
     divisor = count if all_true(valid) else np.where(valid, count, 1)
     if _is_decimal(arg_type):
         return _decimal_average(from_limbs(list(values[:-1])), divisor, valid, arg_type, result_type)
-    total = values[0] * _TWO_32 + values[1] if arg_type == "bigint" else values[0].astype(np.float64)
+    total = _nearly(*values[:2]) if arg_type == "bigint" else values[0].astype(np.float64)
     with np.errstate(invalid="ignore", over="ignore"):
         return array_of(total / divisor, valid), None
 

@@ -20,7 +20,7 @@ LONG = [0, 1, -1, 7, -7, 2**63 - 1, -(2**63), 10**12, None]
 INT = [0, 1, -1, 5, -5, 2**31 - 1, -(2**31), None]
 DOUBLE = [
     0.0, -0.0, 1.0, -1.5, 2.5, 0.125, 1.005, 2.675, 1e300, -1e300, math.inf, -math.inf, math.nan, 1e15,
-    123456.785, 9.2e18, None,
+    123456.785, 9.2e18, -0.001, -0.4, None,
 ]  # fmt: skip
 TEXT = ["", "a", "b", "ä", "Z", "abc", None]
 
@@ -110,7 +110,7 @@ def test_every_value_type_and_failure_is_sparks_own(spark):
 
 def same(one, other):
     if isinstance(one, float) and isinstance(other, float):
-        return (math.isnan(one) and math.isnan(other)) or one == other
+        return repr(one) == repr(other)  # so NaN is itself, and -0.0 not 0.0
     return one == other
 
 

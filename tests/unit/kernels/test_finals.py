@@ -112,6 +112,8 @@ def test_averages_of_other_types_are_doubles() -> None:
     assert ints.to_pylist() == [2.5, None]
     longs, _ = finish("avg", "bigint", "double", [tuple(np.repeat(x, 2) for x in halves(2**63 - 1)), count])
     assert longs.to_pylist() == [(2**63 - 1) / 4, None]
+    negative = (np.array([-3_000_001]), np.array([3_000_001 * 0xFFFFFFFF]), np.array([3_000_001]))
+    assert finish("avg", "bigint", "double", [negative, negative[2:]])[0].to_pylist() == [-1.0]
     floats, _ = finish("avg", "float", "double", [(np.array([math.inf, -0.0]),), count])
     assert floats.to_pylist() == [math.inf, None]
 
