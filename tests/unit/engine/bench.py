@@ -256,7 +256,7 @@ def _standing(db: duckdb.DuckDBPyConnection, standing: Any) -> pa.Table:
 
 def _dead(db: duckdb.DuckDBPyConnection, plan: StreamPlan) -> list[pa.Table]:
     return [
-        _typed(
+        _with_reasons(
             db.sql(
                 f"SELECT '{guard.query}' AS query, 'it fails' AS reason, ts::TIMESTAMPTZ AS event_time, "
                 f"to_json(taken)::VARCHAR AS row FROM taken WHERE {guard.fails.sql}"
@@ -264,6 +264,13 @@ def _dead(db: duckdb.DuckDBPyConnection, plan: StreamPlan) -> list[pa.Table]:
         )
         for guard in plan.guards
     ]
+
+
+def _with_reasons(made: duckdb.DuckDBPyRelation) -> pa.Table:
+    """Of a text that stands in the query Spark says that it is never null."""
+    table = _typed(made)
+    at = table.schema.get_field_index("reason")
+    return table.cast(table.schema.set(at, table.schema.field(at).with_nullable(False)))
 
 
 def _typed(made: duckdb.DuckDBPyRelation) -> pa.Table:

@@ -309,6 +309,18 @@ def test_a_failing_row_is_a_dead_letter_of_its_query_alone(start: Open) -> None:
     assert column(bench.dead("casts@1"), "query") == ["casts"]
 
 
+def test_rows_and_answers_may_fail_in_one_step(start: Open) -> None:
+    query = "CREATE QUERY q AS SELECT SUM(CAST(note AS INT)) AS s, 10 DIV (COUNT(*) - 2) AS n FROM trades "
+    bench = start(query + "[RANGE 4 SECONDS];\n")
+    bench.ingest(*(row("A", 1, 1, note, at) for note, at in zip("x234", (1, 2, 3, 9), strict=True)))
+    bench.step()
+    bench.deliver()
+    assert sorted(each["reason"] for each in bench.dead("q@1")) == [
+        "an expression over the aggregates of this window fails",
+        "it fails",
+    ]
+
+
 def test_a_sum_that_does_not_fit_is_a_dead_letter_and_its_query_goes_on(start: Open) -> None:
     bench = start(WIDE)
     bench.ingest(row("A", 1, 1, "5", 1), row("B", 1, 1, MOST, 1), row("B", 1, 1, "1", 2))
