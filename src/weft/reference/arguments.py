@@ -16,7 +16,7 @@ def wanted(keys: Sequence[Named], calls: Sequence[Aggregation]) -> dict[str, Exp
     made = {key.name: key.expr for key in keys}
     for call in calls:
         if call.filter is not None:
-            made[filter_name(call)] = call.filter
+            made[filter_name(call)] = as_boolean(call.filter)
         for name, arg in zip(arg_names(call), call.args):
             made[name] = arg if call.filter is None else _where_true(call.filter, arg)
     return made
@@ -28,6 +28,11 @@ def arg_names(call: Aggregation) -> list[str]:
 
 def filter_name(call: Aggregation) -> str:
     return f"_f{call.name}"
+
+
+def as_boolean(condition: Expr) -> Expr:
+    """The same: a column that is NULL alone would have no type, and be no filter."""
+    return expr(exp.cast(condition.tree.copy(), "boolean"), condition.place)
 
 
 def _where_true(condition: Expr, value: Expr) -> Expr:

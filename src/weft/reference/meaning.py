@@ -15,7 +15,7 @@ from typing import Literal
 
 from weft.lang.statements import Expr, OrderKey, WindowSpec
 from weft.plan.nodes import Named, Query, Stream
-from weft.reference.arguments import arg_names, filter_name, wanted
+from weft.reference.arguments import arg_names, as_boolean, filter_name, wanted
 from weft.reference.dialect import Dialect, Types
 from weft.reference.duckdb import DuckDB
 from weft.reference.ends import first_end, last_end
@@ -102,8 +102,9 @@ def _rows(parts: Shape, stream: Stream, engine: Dialect, table: str) -> Stages:
     ]
     for number, predicate in enumerate(parts.where):
         passes = f"_weft_where{number}"
+        made = {passes: as_boolean(predicate)}
         stages += [
-            (f"checked_where{number}", engine.checked(_last(stages), "*", {passes: predicate}, types)),
+            (f"checked_where{number}", engine.checked(_last(stages), "*", made, types)),
             (f"passing{number}", f"SELECT * FROM checked_where{number} WHERE {passes}"),
         ]
     asked = _wanted(parts)
@@ -181,7 +182,7 @@ def _finish(stages: Stages, parts: Shape, engine: Dialect) -> None:
     for number, predicate in enumerate(parts.having):
         passes = f"_weft_having{number}"
         stages += [
-            (f"asked{number}", engine.checked(_last(stages), "*", {passes: predicate}, types)),
+            (f"asked{number}", engine.checked(_last(stages), "*", {passes: as_boolean(predicate)}, types)),
             (f"kept{number}", f"SELECT * FROM asked{number} WHERE {passes}"),
         ]
     if parts.limit is not None:
