@@ -84,7 +84,7 @@ class Replanning:
         """What pays, and the epoch that it was found of: in another, queries may be others by their names."""
         counted = measured.streams.get(stream)
         with runtime.lock:
-            epoch, plan = runtime.stream_plan(stream)
+            epoch, plan, _ = runtime.terms(stream)
             if plan is None or counted is None or counted.rows < ENOUGH:
                 return None, epoch
             hidden = {name: query.picks_by for name, query in runtime.running.items()}

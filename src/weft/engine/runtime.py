@@ -13,7 +13,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 
@@ -60,6 +60,14 @@ from weft.times import BEGINNING, Instant
 Finisher = Callable[[Sequence[Job]], Sequence[Done]]
 
 SNAPSHOT_EVERY = 50  # steps: bounds both recovery time and the files that the log holds
+
+
+class Terms(NamedTuple):
+    """What a batch is ingested under."""
+
+    epoch: int
+    plan: StreamPlan | None  # None: no query reads the stream
+    crew: Crew | None  # whose buckets hold its cells
 
 
 class Runtime:
@@ -248,10 +256,11 @@ class Runtime:
         """In how many buckets the cells lie; 0: they are held here."""
         return 0 if self.crew is None else self.crew.buckets
 
-    def stream_plan(self, name: str) -> tuple[int, StreamPlan | None]:
-        """The epoch and the plan that the next batch of a stream is to be ingested under."""
+    def terms(self, name: str) -> Terms:
+        """What the next batch of a stream is to be ingested under: all of one moment, for it may change."""
         with self.lock:
-            return self.epoch, next((p for p in self.plan.streams if p.stream.name == name), None)
+            plan = next((p for p in self.plan.streams if p.stream.name == name), None)
+            return Terms(self.epoch, plan, self.crew)
 
     def dead_keys(self) -> set[str]:
         """The tables of dead letters that steps have written since this was last asked."""

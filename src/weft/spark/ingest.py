@@ -11,7 +11,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 from weft.engine.batch import Batch
 from weft.engine.report import Pace
-from weft.engine.runtime import Runtime
+from weft.engine.runtime import Runtime, Terms
 from weft.errors import RunError, WeftError
 from weft.log.paths import AnyPath
 from weft.plan.nodes import Stream
@@ -58,7 +58,7 @@ class Ingest:
         self.last_arrival = time.time()
 
     def start(self, trigger: str | None, once: bool) -> None:
-        _, plan = self.runtime.stream_plan(self.stream.name)
+        plan = self.runtime.terms(self.stream.name).plan
         assert plan is not None
         self.columns, self.error, self.halted, self._stopping = plan.columns, None, False, False
         checkpoint = checkpoint_of(self.runtime.home, self.stream.name)
@@ -101,19 +101,20 @@ class Ingest:
     def _take(self, batch: DataFrame, number: int) -> None:
         name, started = self.stream.name, time.time()
         while not self.runtime.has(name, number):
-            epoch, plan = self.runtime.stream_plan(name)
+            terms = self.runtime.terms(name)
+            plan = terms.plan
             if plan is None or (self.columns and not set(plan.columns) <= set(self.columns)):
                 # If Spark took it for done it would be lost. It comes again when the stream is started anew.
                 self.halted = True
                 raise Halted(f"batch {number} of {name} must wait for another start")
-            made = self.ingest(batch, number, epoch, plan, started)
+            made = self.ingest(batch, number, terms, plan, started)
             if self.runtime.commit(made):
                 self._note(made, time.time() - started)
 
-    def ingest(self, batch: DataFrame, number: int, epoch: int, plan: StreamPlan, started: float) -> Batch:
+    def ingest(self, batch: DataFrame, number: int, terms: Terms, plan: StreamPlan, started: float) -> Batch:
         """Level 1 of one batch; queries that break it are found, taken out of force, and it is done again."""
         try:
-            return self._level1(batch, number, epoch, plan, started)
+            return self._level1(batch, number, terms, plan, started)
         except WeftError:
             raise
         except Exception as error:
@@ -121,14 +122,14 @@ class Ingest:
             if self._stopping:  # Spark breaks off what is under way: no query is at fault
                 raise
             self.runtime.quarantine(failed)
-            epoch, rest = self.runtime.stream_plan(self.stream.name)
-            if rest is None:
+            terms = self.runtime.terms(self.stream.name)
+            if terms.plan is None:
                 self.halted = True
                 raise
-            return self.ingest(batch, number, epoch, rest, started)
+            return self.ingest(batch, number, terms, terms.plan, started)
 
-    def _level1(self, batch: DataFrame, number: int, epoch: int, plan: StreamPlan, started: float) -> Batch:
-        crew = self.runtime.crew  # the cells may be moved meanwhile; the batch goes where they were
+    def _level1(self, batch: DataFrame, number: int, terms: Terms, plan: StreamPlan, started: float) -> Batch:
+        crew = terms.crew  # the cells may be moved meanwhile; the batch goes where they were
         given = Given(batch, number, plan, _clock(), self.runtime.watermark(self.stream.name), crew)
         made = self._ways.take(given)
         if self._spark_id is None and self._checkpoint is not None:
@@ -138,7 +139,7 @@ class Ingest:
             number=number,
             table=made.table,
             layout=key_layout(plan),
-            epoch=epoch,
+            epoch=terms.epoch,
             plan=plan,
             standing=made.standing,
             dead=made.dead,

@@ -169,7 +169,7 @@ class Runner:
             if query is None or query.isActive:
                 ended = False
             elif ingest.halted:  # if no query reads it any more it has ended, else it is being started again
-                ended = ended and self.runtime.stream_plan(name)[1] is None
+                ended = ended and self.runtime.terms(name).plan is None
             elif ingest.error is not None:
                 raise ingest.error
             elif (failure := query.exception()) is not None:

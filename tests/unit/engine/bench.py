@@ -88,9 +88,10 @@ class Bench:
 
     def batch(self, rows: Sequence[Row], stream: str = "trades") -> Batch:
         """Level 1 of the next batch of a stream, under the plan in force now."""
-        epoch, plan = self.runtime.stream_plan(stream)
+        epoch, plan, crew = self.runtime.terms(stream)
         assert plan is not None
-        return level1(rows, plan, epoch, self.runtime.logs[stream].next, self.runtime.buckets)
+        number, buckets = self.runtime.logs[stream].next, 0 if crew is None else crew.buckets
+        return level1(rows, plan, epoch, number, buckets)
 
     def ingest(self, *rows: Row) -> None:
         self.runtime.commit(self.batch(rows))

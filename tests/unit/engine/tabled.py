@@ -177,7 +177,7 @@ class Desk:
 
     def ingest(self, *given: Row, stream: str = "quotes") -> None:
         """One batch, durable."""
-        epoch, plan = self.runtime.stream_plan(stream)
+        epoch, plan, _ = self.runtime.terms(stream)
         assert plan is not None
         rows_ = batch(given)
         times = [row[2] * SECOND for row in given]

@@ -52,7 +52,7 @@ class Rig(OnHome):
 
     def ingest(self, stream: str, rows: pa.Table, step: bool = True) -> None:
         """One batch, if any query reads the stream, and what it tells."""
-        if self.runtime.stream_plan(stream)[1] is None:
+        if self.runtime.terms(stream).plan is None:
             return
         self.fed.setdefault(stream, []).append(rows)
         self.commit(stream, rows)

@@ -70,7 +70,7 @@ class OnHome:
 
     def commit(self, stream: str, rows: pa.Table) -> None:
         """Only make a batch durable."""
-        epoch, plan = self.runtime.stream_plan(stream)
+        epoch, plan, _ = self.runtime.terms(stream)
         assert plan is not None
         made = level1(self.runtime.plan, stream, rows)
         self.runtime.commit(

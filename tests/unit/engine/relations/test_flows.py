@@ -62,7 +62,7 @@ def test_stopped_at_random_places_it_tells_what_the_reference_says(
     adapter = OnHome(tmp_path / "home")
     adapter.start(made.text)
     for stream, rows in made.feeds:
-        if adapter.runtime.stream_plan(stream)[1] is not None:
+        if adapter.runtime.terms(stream).plan is not None:
             adapter.ingest(stream, rows)
         if rng.random() < 0.3:
             adapter.restart(made.text)
@@ -85,7 +85,7 @@ def test_queries_that_are_added_later_see_what_is_in_force_by_then(
     for at, (stream, rows) in enumerate(made.feeds):
         if at == added:
             adapter.change(made.text)
-        if adapter.runtime.stream_plan(stream)[1] is not None:  # else nobody reads it yet
+        if adapter.runtime.terms(stream).plan is not None:  # else nobody reads it yet
             adapter.ingest(stream, rows)
             taken.append((stream, rows))
         if rng.random() < 0.2:
