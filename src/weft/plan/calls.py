@@ -9,7 +9,16 @@ from sqlglot import exp
 from weft.errors import Place, QueryError, nearest
 from weft.lang.expressions import place_of
 from weft.lang.statements import Expr
-from weft.plan.functions import AGGREGATES, CLOCK, Call, Function, call_of, kind_of, known_functions
+from weft.plan.functions import (
+    AGGREGATES,
+    CLOCK,
+    Call,
+    Function,
+    call_of,
+    function_of,
+    kind_of,
+    known_functions,
+)
 from weft.plan.windowcalls import WINDOW_CALLS, window_call
 
 _ELSEWHERE = {"average": "avg", "stdev": "stddev", "var": "variance", "total": "sum"}  # in other systems
@@ -42,10 +51,10 @@ def call_problems(source: Expr) -> Iterator[QueryError]:
 def _problem(call: Call, at: Place | None) -> QueryError | None:
     if call.name in WINDOW_CALLS:
         return window_call(call, at)
-    kind = kind_of(call.name)
+    kind, function = kind_of(call.name), function_of(call.name)
     if kind is None:
         return unknown_function(call.name, at)
-    if call.name in CLOCK or kind == "aggregate":
+    if call.name in CLOCK or kind == "aggregate" or function is None:
         return None
     if kind in _NOT_YET:
         what, help = _NOT_YET[kind]
@@ -57,7 +66,7 @@ def _problem(call: Call, at: Place | None) -> QueryError | None:
             at=at,
             help="write unix_timestamp(current_timestamp()), which is taken once for a batch and recorded",
         )
-    return _wrong_count(known_functions()[call.name], len(call.args), at)
+    return _wrong_count(function, len(call.args), at)
 
 
 def _wrong_count(function: Function, count: int, at: Place | None) -> QueryError | None:

@@ -39,6 +39,14 @@ def _read_line(line: str) -> Function:
     return Function(name, kind, int(least), None if most == "*" else int(most))
 
 
+# With a unit of time first: of Spark's grammar, and so not on its list.
+_WITH_UNIT = {
+    "dateadd": "timestampadd", "date_add": "timestampadd", "timestampadd": "timestampadd",
+    "datediff": "timestampdiff", "date_diff": "timestampdiff", "timestampdiff": "timestampdiff",
+    "timediff": "timestampdiff",
+}  # fmt: skip
+_OF_GRAMMAR = {name: Function(name, "scalar", 3, 3) for name in _WITH_UNIT.values()}
+
 # Spark's name of an aggregate -> ours, for those that weft computes.
 AGGREGATES = {
     "count": "count", "count_if": "count_if", "sum": "sum", "avg": "avg", "mean": "avg",
@@ -87,6 +95,8 @@ def call_of(tree: exp.Expr) -> Call | None:
             return call_of(tree.this)
         case exp.If() if isinstance(tree.parent, exp.Case):
             return None  # a branch of CASE
+        case exp.Anonymous(expressions=[exp.Var(), _, _]) if tree.name.lower() in _WITH_UNIT:
+            return Call(_WITH_UNIT[tree.name.lower()], tuple(tree.expressions))
         case exp.Anonymous():
             return _unwrap_distinct(tree.name.lower(), tree.expressions)
         case exp.Func() if not isinstance(tree, exp.Connector | exp.Cast | exp.Case):
@@ -129,5 +139,10 @@ def kind_of(name: str) -> str | None:
     """The kind of the function of that name; None if Spark does not know it."""
     if name in AGGREGATES:
         return "aggregate"
-    function = known_functions().get(name)
+    function = function_of(name)
     return function.kind if function else None
+
+
+def function_of(name: str) -> Function | None:
+    """The function of that name; None if Spark does not know it."""
+    return known_functions().get(name) or _OF_GRAMMAR.get(name)

@@ -124,6 +124,12 @@ def _all_strings(types: Types) -> Type | None:
     return "string" if types and all(type == "string" for type in types) else None
 
 
+def _moved(args: Sequence[exp.Expr], types: Types) -> Type | None:
+    """TIMESTAMPADD: a date becomes a timestamp."""
+    given = types[2] if len(types) == 3 else None
+    return "timestamp" if given == "date" else given if given in ("timestamp", "timestamp_ntz") else None
+
+
 def _same_number(args: Sequence[exp.Expr], types: Types) -> Type | None:
     return _number(types[0]) if len(types) == 1 else None
 
@@ -203,7 +209,8 @@ _RESULTS: dict[str, Type] = {
     ),
     **_named(
         "bigint",
-        "unix_timestamp to_unix_timestamp unix_micros unix_millis unix_seconds xxhash64 crc32 factorial",
+        "unix_timestamp to_unix_timestamp unix_micros unix_millis unix_seconds xxhash64 crc32 factorial "
+        "timestampdiff",
     ),
     **_named(
         "double",
@@ -238,6 +245,7 @@ _RULES: dict[str, Callable[[Sequence[exp.Expr], Types], Type | None]] = {
     **dict.fromkeys(("coalesce", "nvl", "ifnull", "greatest", "least"), _common),
     **dict.fromkeys(("if", "nvl2"), _common_but_first),
     "nullif": _first,
+    "timestampadd": _moved,
     **dict.fromkeys(("concat", "reverse"), _strings),
     **dict.fromkeys(("substring", "substr", "left", "right", "lpad", "rpad"), _part_of_string),
     **dict.fromkeys(("mod", "pmod", "try_mod"), _binary("%")),

@@ -23,6 +23,7 @@ def test_the_clock_functions_are_known() -> None:
         ("row_number", "window"),
         ("explode", "generator"),
         ("uuid", "nondeterministic"),
+        ("timestampadd", "scalar"),
         ("no_such_function", None),
     ],
 )
@@ -42,6 +43,9 @@ def test_numbers_of_arguments(name: str, counts: set[int]) -> None:
     ("text", "name", "args"),
     [
         ("sum(x)", "sum", ["x"]),
+        ("DATEADD(HOUR, 1, x)", "timestampadd", ["HOUR", "1", "x"]),
+        ("TIMEDIFF(DAY, x, y)", "timestampdiff", ["DAY", "x", "y"]),
+        ("DATEDIFF(x, y)", "datediff", ["x", "y"]),
         ("SUM(x) FILTER (WHERE y > 0)", "sum", ["x"]),
         ("count(*)", "count", ["*"]),
         ("count(DISTINCT x)", "count", ["x"]),

@@ -82,6 +82,8 @@ OTHERS = (
     "to_unix_timestamp(s)", "date_diff(dt, dt)", "curdate()", "bin(b)", "soundex(s)", "ltrim(s)",
     "btrim(s)", "printf('%d', i)", "to_timestamp_ntz(s)", "to_timestamp_ltz(s)",
     "substring_index(s, 'a', 1)", "like(s, 'a')", "ilike(s, 'a')",
+    "dateadd(HOUR, 1, ts)", "date_add(DAY, i, dt)", "timestampadd(MINUTE, i, nt)", "datediff(HOUR, ts, ts)",
+    "timestampdiff(DAY, dt, dt)",
 )  # fmt: skip
 
 
