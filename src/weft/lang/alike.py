@@ -43,8 +43,8 @@ from weft.lang.text import Text
 from weft.lang.tokens import outside, tokens_between
 from weft.lang.windows import window
 
-_HEAD = re.compile(r"(?:\s|--[^\n]*\n)*(CREATE\s+QUERY\s+)(\w+)(?=\s+AS\s+SELECT\b)", re.IGNORECASE)
-_VARIED = re.compile(r"('(?:[^']|'')*'|\[[^\[\]']*\]|(?<![\w.])[0-9]+(?:\.[0-9]+)?(?![\w.]))")
+_HEAD = re.compile(r"(?:\s|--[^\r\n]*[\r\n])*(CREATE\s+QUERY\s+)(\w+)(?=\s+AS\s+SELECT\b)", re.IGNORECASE)
+_VARIED = re.compile(r"('(?:[^']|'')*'|\[(?:[^\[\]']|'[^']*')*\]|(?<![\w.])[0-9]+(?:\.[0-9]+)?(?![\w.]))")
 _STRING = re.compile(r"'(?:[^'\\]|'')*'")
 _INVOLVED = re.compile(r"""["`\\]|--|/\*|\w'""")  # other quotes, escapes, comments, where strings are '
 _SELECT = 4  # its place among the tokens: CREATE QUERY name AS SELECT
@@ -162,7 +162,7 @@ class Alike:
         where = tuple(at for at in found if at is not None)
         if len(where) < len(found) or self._pattern(query.select, cut, where) is None:
             where = ()  # they cannot be told apart
-        inside = [at for at in range(1, len(cut.varied)) if cut.begins[at] < begin]
+        inside = [at for at in range(1, len(cut.varied)) if cut.begins[at] + len(cut.fixed[at]) < begin]
         return _Form(
             (cut.spot(chosen[0].start), cut.spot(chosen[-1].end + 1)),
             (cut.spot(source.start), cut.spot(source.end + 1)),

@@ -16,6 +16,7 @@ from weft.lang.text import Text
 
 _MARKS = re.compile(r";|--|/\*|\b[rR](?=['\"])|['\"`]")
 _STRING_END = {quote: re.compile(rf"(?:[^{quote}\\]|\\.)*{quote}", re.DOTALL) for quote in "'\""}
+_LINE_END = re.compile(r"[\r\n]|\Z")
 _NOT_HEX = re.compile(r"\b[xX]'(?![0-9A-Fa-f]*')[^']*'")
 _UNCLOSED = {"'": "string", '"': "string", "`": "name", "/*": "comment"}
 _CLOSING = {"'": "'", '"': '"', "`": "`", "/*": "*/"}
@@ -119,7 +120,8 @@ def _with_window_calls(tokens: list[Token]) -> list[Token]:
 def _after(text: str, opened: re.Match[str]) -> int:
     """Where the string, name or comment that `opened` starts has ended; -1 if it never does."""
     if opened[0] == "--":
-        return (text + "\n").find("\n", opened.end())
+        line_end = _LINE_END.search(text, opened.end())
+        return line_end.start() if line_end else len(text)
     if opened[0] == "/*":
         return _after_comment(text, opened.end())
     if opened[0] == "`":

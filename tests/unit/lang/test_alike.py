@@ -30,6 +30,7 @@ SELECTS = (
     "SELECT COUNT(*) AS n FROM trades {}",
 )
 WINDOWS = ("[RANGE 1 MINUTE]", "[RANGE 5 MINUTES SLIDE 10 SECONDS]", "", "[RANGE 1 MINUTE]")
+QUOTED = "[RANGE INTERVAL '7' MINUTE]"
 TEXT = "\n".join(
     f"CREATE QUERY q{at}_{number} AS {text.format(window)};"
     for at, window in enumerate(WINDOWS)
@@ -71,7 +72,7 @@ def places(statement: Any) -> list[object]:
 STRINGS = ("A", "b c", "1", "x;y", "it''s", "a -- b", "/* c", "AND", "[1]", "\\n", "", "two\nlines")
 NUMBERS = ("0", "7", "12", "5.25", "10.5", "20.5", "3000000000", "1e3", "2L", ".5", "007")
 INDENTED = "    -- a comment\n" * 40 + " " * 400
-LEADS = ("", "\n", "\n-- a comment; with a semicolon\n", " /* another */ ", INDENTED)
+LEADS = ("", "\n", "\n-- a comment; with a semicolon\n", " /* another */ ", "\n-- old\r", "\r\n", INDENTED)
 NAMES = ("a", "b1", "second_one", "c", "longer_than_others", "`quoted`", "all", "window_end", "with")
 ASKED = (
     "symbol = {text}", "qty > {number}", "qty > {number} AND venue <> {text}", "qty > 2 * {number}",
@@ -81,12 +82,14 @@ WHATS = (
     "SUM(qty + {number}) AS x",
     "COUNT(*) FILTER (WHERE venue = {text}) AS x, MAX(tags[1]) AS y",
     "MIN(tags[{number}])",
+    "MAX(named[{text}]) AS x",
 )
 TAILS = (
     "",
     " INTO noop",
     " RETAIN 7 DAYS\n  INTO json OPTIONS ('path' = {text})",
-    " INTO csv OPTIONS ('path' = 'b')",
+    " RETAIN {number} DAYS",
+    " INTO csv OPTIONS (path = {text})",
 )
 
 
@@ -102,7 +105,7 @@ def programs(draw: st.DrawFn) -> str:
         {
             "lead": mostly(("", "\n"), LEADS),
             "name": mostly(("a", "longer_than_others"), NAMES),
-            "window": mostly(WINDOWS, ("[RANGE 7 MINUTE]", "[RANGE UNBOUNDED]", "[ROWS 1]")),
+            "window": mostly(WINDOWS, (QUOTED, "[RANGE UNBOUNDED]", "[ROWS 1]")),
             "text": mostly(("A", "b c"), STRINGS).map("'{}'".format),
             "other": mostly(("A", "x;y"), STRINGS).map("'{}'".format),
             "number": mostly(("7", "12"), NUMBERS),
@@ -139,19 +142,23 @@ def test_what_is_no_query_is_known_behind_many_blanks(statement: str) -> None:
     assert parse.read_program(f"{INDENTED}{statement};") == parse.read_program(f"{statement};")
 
 
-def test_of_many_alike_one_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("window", ["[RANGE {} MINUTES]", "[RANGE INTERVAL '{}' MINUTES]"])
+@pytest.mark.parametrize(
+    "behind",
+    ["INTO json OPTIONS ('path' = 'out/{}')", "INTO json OPTIONS (path = 'out/{}')", "RETAIN {} DAYS", ""],
+)
+def test_of_many_alike_one_is_read(monkeypatch: pytest.MonkeyPatch, window: str, behind: str) -> None:
     read: list[str] = []
     monkeypatch.setattr(
         parse, "create_query", lambda cursor: read.append(cursor.word()) or create_query(cursor)
     )
     text = "".join(
-        f"-- rule {at}\nCREATE QUERY q{at} AS SELECT symbol, SUM(qty) AS s "
-        f"FROM trades [RANGE {at + 1} MINUTES] WHERE venue = 'v{at}' AND qty > {at} GROUP BY symbol "
-        f"INTO json OPTIONS ('path' = 'out/{at}');\n"
-        for at in range(50)
+        f"-- rule {at}\nCREATE QUERY q{at} AS SELECT symbol, SUM(qty) AS s FROM trades {window.format(at)} "
+        f"WHERE venue = 'v{at}' AND qty > {at} GROUP BY symbol {behind.format(at)};\n"
+        for at in range(1, 50)
     )
-    assert len(parse_program(text)) == 50
-    assert read == ["Q0"]
+    assert len(parse_program(text)) == 49
+    assert read == ["Q1"]
 
 
 def test_they_are_sent_as_if_they_were_read() -> None:
