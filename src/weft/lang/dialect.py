@@ -24,6 +24,8 @@ from weft.lang.names import may_need_quotes, needs_quotes, quoted
 from weft.lang.sourceparser import SourceParser
 from weft.lang.text import Text
 
+WRITTEN = "written"  # where a type keeps its tokens, in `meta`, until they are checked
+
 # Calls with words between their arguments; without these words they are calls like any other.
 _WORDED = {
     "TRIM": ("FROM", "BOTH", "LEADING", "TRAILING"),
@@ -228,6 +230,13 @@ class WeftParser(SourceParser):
             node = _ADDITIVE[self._prev.token_type]
             this = self.expression(node(this=this, expression=self._parse_factor(parse_mod=parse_mod)))
         return this
+
+    def _parse_types(self, *args: Any, **kwargs: Any) -> exp.Expr | None:
+        start = self._index
+        found = super()._parse_types(*args, **kwargs)
+        if isinstance(found, exp.DataType) and not self._is_suffixed(start - 2):
+            found.meta[WRITTEN] = self._tokens[start : self._index]
+        return found
 
     def _parse_at_time_zone(self, this: exp.Expr | None) -> exp.Expr | None:
         return this

@@ -9,19 +9,11 @@ from sqlglot import exp
 from sqlglot.tokenizer_core import Token, TokenType
 
 from weft.errors import Place, QueryError
-from weft.lang.dialect import SyntaxTrouble, WeftParser, parser
+from weft.lang.dialect import WRITTEN, SyntaxTrouble, WeftParser, parser
 from weft.lang.expressions import with_places
 from weft.lang.text import Text
 from weft.lang.troubles import syntax_error
-
-_TYPES = {
-    exp.DType.BOOLEAN, exp.DType.TINYINT, exp.DType.SMALLINT, exp.DType.INT, exp.DType.BIGINT,
-    exp.DType.FLOAT, exp.DType.DOUBLE, exp.DType.DECIMAL, exp.DType.TEXT, exp.DType.VARCHAR, exp.DType.CHAR,
-    exp.DType.BINARY, exp.DType.DATE, exp.DType.TIMESTAMP, exp.DType.TIMESTAMPTZ, exp.DType.TIMESTAMPLTZ,
-    exp.DType.TIMESTAMPNTZ, exp.DType.INTERVAL, exp.DType.ARRAY, exp.DType.MAP, exp.DType.STRUCT,
-    exp.DType.VARIANT,
-}  # fmt: skip  # those of Spark, as the parser calls them; of others it would make one of these
-_INSTEAD = {exp.DType.TIME: "compare date_format(ts, 'HH:mm:ss'), or hour(ts) and minute(ts)"}
+from weft.lang.types import check_type
 
 
 def parse_tree(text: Text, tokens: list[Token], method: Callable[[WeftParser], Any]) -> exp.Expr:
@@ -32,20 +24,15 @@ def parse_tree(text: Text, tokens: list[Token], method: Callable[[WeftParser], A
         raise syntax_error(text, tokens, trouble) from None
     if tree is None:
         raise QueryError("syntax", "an expression is missing", at=text.place_of(tokens[0]))
-    _refuse_types(tree, text, tokens)
+    _check_types(tree, text)
     return with_places(tree, text)
 
 
-def _refuse_types(tree: exp.Expr, text: Text, tokens: list[Token]) -> None:
-    """Raise where a type is written that is not one of Spark's, or that weft does not know."""
+def _check_types(tree: exp.Expr, text: Text) -> None:
     for node in tree.find_all(exp.DataType):
-        kind = node.this
-        if isinstance(kind, exp.DType) and kind not in _TYPES:
-            at = find(text, tokens, kind.value, "UNSIGNED")
-            raise QueryError(
-                "unknown-type", f"there is no type {kind.value}", at=at,
-                help=_INSTEAD.get(kind, "types are Spark's: BIGINT, DOUBLE, STRING, TIMESTAMP, ..."),
-            )  # fmt: skip
+        tokens = node.meta.pop(WRITTEN, None)
+        if tokens is not None:
+            check_type(text, tokens)
 
 
 def parse_scalar(text: Text, tokens: list[Token]) -> exp.Expr:

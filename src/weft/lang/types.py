@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 
-from sqlglot.tokenizer_core import TokenType
+from sqlglot.tokenizer_core import Token, TokenType
 
-from weft.errors import QueryError
+from weft.errors import QueryError, nearest
 from weft.lang.cursor import Cursor
 from weft.lang.names import shown
+from weft.lang.text import Text
 
 _TYPES = {
     "TINYINT": "tinyint", "BYTE": "tinyint", "SMALLINT": "smallint", "SHORT": "smallint",
@@ -22,6 +23,19 @@ _DECIMALS = ("DECIMAL", "DEC", "NUMERIC")
 _NESTED = ("ARRAY", "MAP", "STRUCT")
 _KNOWN = (*_TYPES, *_DECIMALS, *_NESTED)
 _STRINGS = ("VARCHAR", "CHAR", "CHARACTER", "TEXT")
+_EXAMPLES = {
+    "ARRAY": "write for instance ARRAY<INT>",
+    "MAP": "write for instance MAP<STRING, INT>",
+    "STRUCT": "write for instance STRUCT<a: INT, b: STRING>",
+}
+_SIZED = ("VARCHAR", "CHAR", "CHARACTER")
+_HELP = "types are Spark's: BIGINT, DOUBLE, STRING, TIMESTAMP, ..."
+_INSTEAD = {
+    **dict.fromkeys(_STRINGS, "use STRING"),
+    "TIME": "compare date_format(ts, 'HH:mm:ss'), or hour(ts) and minute(ts)",
+    "TIMESTAMP WITHOUT TIME ZONE": "use TIMESTAMP_NTZ",
+    "TIMESTAMP WITH TIME ZONE": "use TIMESTAMP",
+}
 
 
 def column_type(cursor: Cursor) -> str:
@@ -36,10 +50,35 @@ def column_type(cursor: Cursor) -> str:
     if word in _NESTED:
         cursor.advance()
         return _nested(cursor, word)
-    help = "use STRING" if word in _STRINGS else "types are Spark's: BIGINT, DOUBLE, STRING, TIMESTAMP, ..."
+    help = _INSTEAD.get(word, _HELP)
     if cursor.here is not None and re.fullmatch(r"\w+", word):
         cursor.fail("expected a type", code="unknown-type", known=_KNOWN, help=help)
     cursor.fail("expected a type", code="missing-type", help=help)
+
+
+def check_type(text: Text, tokens: list[Token]) -> None:
+    """Raise where these tokens, which the parser takes for a type, are none of Spark's.
+
+    It takes those of all databases, and would make some type of Spark's of each.
+    """
+    word = tokens[0].text.upper()
+    if word == "INTERVAL" or _is_whole(word, [token.token_type for token in tokens[1:]]):
+        return
+    said = " ".join(text.text[tokens[0].start : tokens[-1].end + 1].upper().split())
+    raise QueryError(
+        "unknown-type", f"there is no type {said}", at=text.place_of(tokens[0], tokens[-1]),
+        because="" if word in (*_KNOWN, *_INSTEAD) else nearest(word, _KNOWN),
+        help=_INSTEAD.get(said) or _EXAMPLES.get(word) or _INSTEAD.get(word) or _HELP,
+    )  # fmt: skip
+
+
+def _is_whole(word: str, behind: list[TokenType]) -> bool:
+    """Whether the word is a type with what stands behind it."""
+    if word in _NESTED:
+        return behind[-1:] == [TokenType.GT]
+    if word in _DECIMALS or word in _SIZED:
+        return behind[:1] == [TokenType.L_PAREN] or (word in _DECIMALS and not behind)
+    return word in _TYPES and (not behind or (word == "STRING" and behind[0] == TokenType.COLLATE))
 
 
 def _decimal(cursor: Cursor) -> str:
@@ -66,8 +105,7 @@ def _count(cursor: Cursor) -> int:
 
 
 def _nested(cursor: Cursor, word: str) -> str:
-    example = {"ARRAY": "ARRAY<INT>", "MAP": "MAP<STRING, INT>", "STRUCT": "STRUCT<a: INT, b: STRING>"}[word]
-    help = f"write for instance {example}"
+    help = _EXAMPLES[word]
     cursor.expect("<", help=help)
     if word == "STRUCT":
         fields = [_field(cursor)]
