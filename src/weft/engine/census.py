@@ -104,12 +104,12 @@ class Census:
                 sketches[key].append(sketch)
         if not rows:  # an empty batch says nothing of values
             return
-        passed.update(asked.passed)
+        known = {**passed, **asked.passed}  # of both, rows are asked of all
         values = {key: round(count_of(together(some)), 1) for key, some in sketches.items()}
         values.update(asked.values)
         with self._lock:
-            _add(self._rows.setdefault(stream, {}), dict.fromkeys(passed, float(rows)))
-            _add(self._passed.setdefault(stream, {}), passed)
+            _add(self._rows.setdefault(stream, {}), dict.fromkeys(known, float(rows)))
+            _add(self._passed.setdefault(stream, {}), known)
             _note(self._values.setdefault(stream, {}), values)
 
     def match(self, keys: Mapping[str, Mapping[str, int]]) -> None:

@@ -140,8 +140,9 @@ def test_where_rows_are_no_cells_these_do_not_tell_how_many_meet_a_condition(
 
 def test_what_rows_are_asked_is_counted() -> None:
     counted = Census()
-    counted.count("s", 8, [Told({"x > 1": 2.0}, {})], Asked(passed={"y > 1": 4.0}))
-    assert counted.passing("s") == {"x > 1": 0.25, "y > 1": 0.5}
+    told = Told({"x > 1": 2.0, "z > 1": 1.0}, {})
+    counted.count("s", 8, [told], Asked(passed={"y > 1": 4.0, "z > 1": 1.0}))
+    assert counted.passing("s") == {"x > 1": 0.25, "y > 1": 0.5, "z > 1": 0.125}
 
 
 def test_of_what_is_not_counted_any_more_the_last_is_known(monkeypatch: pytest.MonkeyPatch) -> None:
