@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from math import expm1, log2, prod
+from math import expm1, fsum, log2, prod
 
 import numpy as np
 import numpy.typing as npt
@@ -78,10 +78,12 @@ class Load:
 
     def values_of(self, key: str) -> float | None:
         """How many values a key has; None: nobody knows."""
-        if key in self.distinct:
-            return max(1.0, self.distinct[key])
+        known = self.distinct.get(key)
         if is_interval(key):
-            return float(intervals_by(key))
+            most = float(intervals_by(key))
+            return most if known is None else min(max(1.0, known), most)
+        if known is not None:
+            return max(1.0, known)
         if is_signature(key):
             return self.signatures(read_signature(key).bits)
         return self.counted.get((key,))
@@ -102,7 +104,7 @@ class Load:
 
     def _entropy(self, conditions: Iterable[str]) -> float:
         """In bits; a condition that nobody counted has one."""
-        return sum(_entropy(self.passing.get(one, 0.5)) for one in conditions)
+        return fsum(_entropy(self.passing.get(one, 0.5)) for one in conditions)
 
     def part_of(self, partial: Partial) -> float:
         """Which part of the rows a partial takes."""

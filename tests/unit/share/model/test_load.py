@@ -39,6 +39,12 @@ def test_where_no_group_has_been_seen_there_may_be_one() -> None:
     assert load.with_groups(10.0).groups_for(("a",)) == 10.0
 
 
+def test_there_are_no_more_intervals_than_were_cut() -> None:
+    load = Load(distinct={INTERVAL: 2.0})
+    assert load.values_of(INTERVAL) == 2.0
+    assert load.with_groups(1e6).values_of(INTERVAL) == 3.0
+
+
 @pytest.mark.parametrize(
     ("passing", "found", "part"),
     [({}, 4.0, 0.25), ({"price > 1": 0.0}, 2.0, 0.5), ({"price > 1": 1.0, "qty > 2": 1.0}, 1.0, 1.0)],
