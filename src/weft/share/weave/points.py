@@ -28,7 +28,9 @@ Bools = npt.NDArray[np.bool_]
 LONGEST = 1 << 17  # points of a period that are looked at one by one
 SAMPLED = 1 << 14  # points in all, where there are too many,
 FEWEST = 12  # but at least so many of each class
-_FAR = 1 << 51  # sampled points lie up to here, or once the slide, in units of the common divisor
+_FAR = 1 << 51  # sampled points lie up to here, in units of the common divisor,
+_EDGES = 1 << 12  # or among so many edges
+_END = 1 << 62  # of which none lies further
 _WHOLE = 1 << 52  # below, floating-point numbers tell whole numbers from others
 
 
@@ -98,8 +100,9 @@ def _draw(classes: Sequence[tuple[Pair, ...]], seed: int, each: int) -> Ints:
 
 
 def an_edge_of(slides: Ints, phases: Ints, random: np.random.Generator) -> Ints:
-    """Of each of these one edge, any."""
-    return phases + slides * random.integers(0, np.maximum(1, _FAR // slides))
+    """Of each of these one edge, any; of very long slides not just the first, which all may have."""
+    count = np.maximum(_FAR // slides, np.clip(_END // slides, 1, _EDGES))
+    return phases + slides * random.integers(0, count)
 
 
 @dataclass(frozen=True, slots=True)
