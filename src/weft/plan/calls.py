@@ -16,9 +16,11 @@ from weft.plan.functions import (
     Function,
     call_of,
     function_of,
+    has_unit,
     kind_of,
     known_functions,
 )
+from weft.plan.unitcalls import unit_problem
 from weft.plan.windowcalls import WINDOW_CALLS, window_call
 
 _ELSEWHERE = {"average": "avg", "stdev": "stddev", "var": "variance", "total": "sum"}  # in other systems
@@ -59,6 +61,8 @@ def _problem(call: Call, at: Place | None) -> QueryError | None:
     if kind in _NOT_YET:
         what, help = _NOT_YET[kind]
         return QueryError(f"{kind}-function", what.format(call.name), at=at, help=help)
+    if has_unit(call):
+        return unit_problem(call, at)
     if call.name == "unix_timestamp" and not call.args:
         return QueryError(
             "nondeterministic-function",

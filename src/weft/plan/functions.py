@@ -40,12 +40,12 @@ def _read_line(line: str) -> Function:
 
 
 # With a unit of time first: of Spark's grammar, and so not on its list.
+ADDING, BETWEEN = "timestampadd", "timestampdiff"
 _WITH_UNIT = {
-    "dateadd": "timestampadd", "date_add": "timestampadd", "timestampadd": "timestampadd",
-    "datediff": "timestampdiff", "date_diff": "timestampdiff", "timestampdiff": "timestampdiff",
-    "timediff": "timestampdiff",
-}  # fmt: skip
-_OF_GRAMMAR = {name: Function(name, "scalar", 3, 3) for name in _WITH_UNIT.values()}
+    **dict.fromkeys(("dateadd", "date_add", "timestampadd"), ADDING),
+    **dict.fromkeys(("datediff", "date_diff", "timestampdiff", "timediff"), BETWEEN),
+}
+_OF_GRAMMAR = {name: Function(name, "scalar", 3, 3) for name in (ADDING, BETWEEN)}
 
 # Spark's name of an aggregate -> ours, for those that weft computes.
 AGGREGATES = {
@@ -95,7 +95,9 @@ def call_of(tree: exp.Expr) -> Call | None:
             return call_of(tree.this)
         case exp.If() if isinstance(tree.parent, exp.Case):
             return None  # a branch of CASE
-        case exp.Anonymous(expressions=[exp.Var(), _, _]) if tree.name.lower() in _WITH_UNIT:
+        case exp.Anonymous(expressions=[exp.Var() | exp.Literal(is_string=True), _, _]) if (
+            tree.name.lower() in _WITH_UNIT
+        ):
             return Call(_WITH_UNIT[tree.name.lower()], tuple(tree.expressions))
         case exp.Anonymous():
             return _unwrap_distinct(tree.name.lower(), tree.expressions)
@@ -104,6 +106,11 @@ def call_of(tree: exp.Expr) -> Call | None:
             return _unwrap_distinct(name, _children(tree)) if name else None
         case _:
             return None
+
+
+def _is_word(tree: exp.Expr) -> bool:
+    """A word that is no name, or the same in quotes, which is wrong."""
+    return isinstance(tree, exp.Var) or (isinstance(tree, exp.Literal) and tree.is_string)
 
 
 def _with_filter(call: Call, predicate: exp.Expr) -> Call:
@@ -141,6 +148,11 @@ def kind_of(name: str) -> str | None:
         return "aggregate"
     function = function_of(name)
     return function.kind if function else None
+
+
+def has_unit(call: Call) -> bool:
+    """Does it take a unit of time first?"""
+    return call.name in _OF_GRAMMAR
 
 
 def function_of(name: str) -> Function | None:

@@ -23,7 +23,9 @@ from weft.plan.coercion import (
     number_text,
     simple_name,
 )
+from weft.plan.functions import call_of, has_unit
 from weft.plan.guarded import Guarded, Tree, any_of, call, in_order, is_null, number, only_if
+from weft.plan.unitcalls import raising_unit_call
 
 Guard = Callable[[Tree], Guarded]
 TypeOf = Callable[[Tree], Type | None]
@@ -262,6 +264,9 @@ def _is_array(tree: Tree, type_of: TypeOf) -> bool:
 
 def _call(tree: exp.Anonymous, guard: Guard, type_of: TypeOf) -> Guarded | None:
     name, args = tree.name.lower(), tree.expressions
+    made = call_of(tree)
+    if made is not None and has_unit(made):
+        return raising_unit_call(tree, made, guard, type_of)
     match name, len(args):
         case "mod" | "pmod", 2:
             return _division(tree, args[0], args[1], guard, type_of)

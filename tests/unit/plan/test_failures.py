@@ -78,6 +78,10 @@ EXPRESSIONS = [
     # functions
     "to_timestamp(s)", "to_timestamp(s, 'yyyy-MM-dd')", "to_date(s)", "to_date(s, 'yyyy-MM-dd')",
     "make_date(2024, a, 1)", "make_timestamp(2024, 1, a, 0, 0, 0)", "split(u, ',')[2]", "xs[i]", "xs[0]",
+    "dateadd(YEAR, a, at)", "dateadd(QUARTER, a, day)", "timestampadd(MONTH, i, at)", "dateadd(WEEK, b, s)",
+    "dateadd(DAY, a, at)", "dateadd(HOUR, a, day)", "dateadd(MINUTE, a, at)", "dateadd(DAYOFYEAR, 3, s)",
+    "dateadd(MONTH, -1, at)", "dateadd(YEAR, a div b, at)", "datediff(DAY, s, at)",
+    "timestampdiff(MONTH, day, u)", "datediff(HOUR, at, day)",
     "element_at(xs, i)", "element_at(xs, 1)", "elt(i, 'x', 'y')", "timestamp_seconds(l)",
     "timestamp_millis(l)",
     "to_number(s, '999')", "try_divide(a, b)", "url_decode(u)", "upper(CAST(a / b AS STRING))", "sqrt(a / b)",
