@@ -99,7 +99,7 @@ def tokens_between(text: Text, start: int, end: int) -> list[Token]:
         raise QueryError(
             "syntax", "this text cannot be read", at=text.place(*at),
             because="not hexadecimal" if bad else "",
-            help="write x'1F' with digits 0 to 9 and A to F, or a string without the x",
+            help="write x'1F' with digits 0 to 9 and A to F, or a string without the x" if bad else "",
         ) from None  # fmt: skip
     return [
         Token(token.token_type, token.text, token.line, token.col, token.start + start, token.end + start)

@@ -1,1 +1,1 @@
-"""Which queries share slices: edge rates, costs, and the search for a cheap partition into groups."""
+"""Which queries share slices: edge rates, the history of merges, and a polish of the groups that are cut from it."""
