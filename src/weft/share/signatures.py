@@ -95,9 +95,21 @@ def least(masks: Iterable[int]) -> tuple[int, ...]:
 
 
 def signatures_in(plan: StreamPlan) -> tuple[Signature, ...]:
-    """The signatures that level 1 evaluates, each once."""
+    """The signatures that level 1 evaluates, each once: keys, and what rows are wanted by.
+
+    A feed that no query reads any more may be gone before its rows are wanted no more.
+    """
     keys = [key.sql for root in plan.roots for key in plan.feeds[root].keys if is_signature(key.sql)]
-    return tuple(read_signature(key) for key in dict.fromkeys(keys))
+    wanted = [] if plan.wanted is None else _signatures_of(plan.wanted)
+    return tuple(read_signature(key) for key in dict.fromkeys([*keys, *wanted]))
+
+
+@lru_cache(maxsize=64)
+def _signatures_of(expression: Expr) -> tuple[str, ...]:
+    if SIGNATURE not in expression.sql:
+        return ()
+    found = (node for node in expression.tree.find_all(exp.Anonymous) if node.name == SIGNATURE)
+    return tuple(expr(node).sql for node in found)
 
 
 def by_columns(expression: Expr, found: Sequence[Signature]) -> Expr:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from itertools import combinations
 
 import pytest
@@ -10,7 +11,7 @@ import pytest
 from tests.unit.share.test_build import WINDOW, picks_by, plan_of, program
 from weft.kernels.picks import HasAll, OneOf
 from weft.lang.parse import parse_expression
-from weft.share.build import build
+from weft.share.build import Planner, build
 from weft.share.explain import explain_program
 from weft.share.model import treatment
 from weft.share.model.constants import SHIPPED
@@ -20,7 +21,7 @@ from weft.share.model.load import Load, Loads
 from weft.share.model.price import Priced
 from weft.share.nodes import StreamPlan
 from weft.share.predicates import MANY, split
-from weft.share.signatures import MOST, covering, read_signature, signature_of
+from weft.share.signatures import MOST, by_columns, covering, read_signature, signature_of, signatures_in
 
 MANY_ROWS = Basis(Loads({"trades": Load(rows=1e6, rows_by="measured")}))
 CONDITIONS = ("price > 50", "venue <> 'X'", "qty % 2 = 0", "symbol LIKE 'A%'", "NOT size IS NULL")
@@ -68,6 +69,18 @@ def test_rows_without_the_bits_of_any_query_are_no_cells() -> None:
     assert plan.wanted.sql.startswith("WEFT_COVERS(WEFT_SIGNATURE(")
     assert plan.wanted.sql.endswith("), 3, 5, 6, 9, 10, 12, 17, 18, 20, 24)")  # those of three imply these
     assert plan_of(*conjunctions(2, 3), f"SELECT SUM(qty) FROM trades {WINDOW}").wanted is None
+
+
+def test_rows_are_wanted_by_a_signature_until_a_plan_is_made_anew() -> None:
+    """The last that read a feed may go before the rows that they wanted are wanted no more."""
+    plain = f"SELECT COUNT(*) AS n FROM trades {WINDOW} WHERE qty > 0 EMIT EMPTY"
+    both, planner = program(plain, *conjunctions(2, 3)), Planner()
+    planner.plan(both)
+    (plan,) = planner.plan(replace(both, queries=both.queries[:1])).streams
+    assert [feed.keys for feed in plan.feeds] == [()]
+    assert plan.wanted is not None
+    assert "WEFT_SIGNATURE" in plan.wanted.sql
+    assert "WEFT_SIGNATURE" not in by_columns(plan.wanted, signatures_in(plan)).sql
 
 
 def test_a_feed_by_a_signature_serves_only_feeds_by_the_same() -> None:
