@@ -16,6 +16,7 @@ from sqlglot import exp
 
 from weft.lang.expressions import expr
 from weft.lang.statements import Expr
+from weft.plan.conversions import written_out
 from weft.plan.guarded import Guarded, Step, Tree, any_of, in_order, is_null, ladder
 from weft.plan.raising import comparable, raising
 from weft.plan.types import infer
@@ -70,6 +71,9 @@ def _guarded(tree: Tree, columns: Columns) -> Guarded:
     def type_of(part: Tree) -> str | None:
         return infer(part, columns) if isinstance(part, exp.Expression) else None
 
+    converted = written_out(tree, type_of)
+    if converted is not tree:
+        return guard(converted)
     match tree:
         case exp.Paren():
             return guard(tree.this)

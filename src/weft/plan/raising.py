@@ -280,6 +280,8 @@ def _call(tree: exp.Anonymous, guard: Guard, type_of: TypeOf) -> Guarded | None:
             return _via_timestamp(
                 call("TRY_MAKE_TIMESTAMP", *_values(args, guard), *[number(0)] * 3), args, guard
             )
+        case "datediff" | "months_between", _:
+            return _of_two_times(tree, guard)
         case "element_at", 2 if _is_array(args[0], type_of):
             return _element_at(args, guard)
         case "elt", _ if len(args) > 1:
@@ -300,6 +302,14 @@ def _values(args: list[Tree], guard: Guard) -> list[Tree]:
 def _via_timestamp(timestamp: Tree, args: list[Tree], guard: Guard) -> Guarded:
     value = exp.Cast(this=timestamp, to=exp.DataType.build("date"))
     return Guarded(value, in_order([guard(arg) for arg in args], is_null(timestamp)))
+
+
+def _of_two_times(tree: exp.Anonymous, guard: Guard) -> Guarded | None:
+    """The second is looked at only if the first is not null."""
+    guarded = [guard(arg) for arg in tree.expressions]
+    if all(each.fails is None for each in guarded):
+        return None
+    return Guarded(call(tree.name, *(each.value for each in guarded)), in_order(guarded, None))
 
 
 def _element_at(args: list[Tree], guard: Guard) -> Guarded:

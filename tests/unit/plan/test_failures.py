@@ -75,6 +75,18 @@ EXPRESSIONS = [
     "CAST('2024-01-31' AS DATE)", "CAST('2024-02-31' AS DATE)", "CAST('12' AS INT)", "CAST(300 AS TINYINT)",
     # a text compared with something else
     "s > 5", "u = 1.5", "s = day", "u = true", "5 < s", "s = 'abc'", "s BETWEEN 1 AND 5",
+    "s IN (1, 7)", "NOT s IN (1, 5)", "a IN (s, b)", "u IN (1, 2.5)", "u IN (2.5, 1)", "s IN (day, at)",
+    "s IN ('abc', '7')", "a IN ('7', '12')", "u IN (true)", "a IN (1, null)",
+    "s <=> 7", "a <=> s", "NOT s <=> day", "s IS DISTINCT FROM 7", "u IS NOT DISTINCT FROM true",
+    "CASE s WHEN 7 THEN 'x' WHEN day THEN 'y' ELSE u END", "CASE a WHEN 7 THEN 'x' WHEN s THEN u END",
+    "CASE WHEN p THEN s ELSE a END", "CASE WHEN a > 5 THEN 1 WHEN p THEN s END", "IF(a > 5, s, 1.5)",
+    "NULLIF(s, 7)", "NULLIF(a, s)", "COALESCE(s, 1)", "COALESCE(a, s)", "COALESCE(a, s, l)", "NVL(s, d)",
+    "IFNULL(s, day)", "NVL2(a, s, l)", "NVL2(s, a, l)",
+    "COALESCE(CAST(s AS INT), u)", "s + 1", "2 * u", "s / 2", "-s", "s % 2", "abs(u)", "u div 2",
+    "year(s)", "month(u)", "hour(s)", "minute(at)", "date_trunc('HOUR', s)", "date_format(s, 'yyyy')",
+    "day(s)", "dayofyear(s)", "date_add(s, 1)", "datediff(s, day)", "datediff(day, u)", "last_day(s)",
+    "trunc(s, 'MM')", "add_months(s, 1)", "months_between(s, at)", "to_utc_timestamp(s, 'Asia/Tokyo')",
+    "next_day(s, 'MON')", "weekofyear(s)", "quarter(s)", "dayname(s)", "months_between(at, s)",
     # functions
     "to_timestamp(s)", "to_timestamp(s, 'yyyy-MM-dd')", "to_date(s)", "to_date(s, 'yyyy-MM-dd')",
     "make_date(2024, a, 1)", "make_timestamp(2024, 1, a, 0, 0, 0)", "split(u, ',')[2]", "xs[i]", "xs[0]",
