@@ -13,6 +13,7 @@ from sqlglot import exp
 from weft.errors import Bug
 from weft.lang.statements import Expr, WindowSpec
 from weft.plan.coercion import decimal_parts, is_decimal
+from weft.plan.known import is_known
 from weft.plan.nodes import Project, Query
 from weft.share.guards import Guarded, guarded
 from weft.share.nodes import Op, Partial, Standing
@@ -50,13 +51,18 @@ class Taken:
 def take(query: Query, found: Parts, types: Types) -> Taken:
     """The query of these parts taken apart, over columns of these types."""
     safe = guarded(query.name, found, types)
-    may_pick = found.aggregate is not None and _may_pick(query, safe)
+    may_pick = found.aggregate is not None and _may_pick(query, safe, types)
     return Taken(query, found, safe, split(safe.where, types), may_pick)
 
 
-def _may_pick(query: Query, safe: Guarded) -> bool:
-    """Windows without rows have no group to pick, and sets of values are kept by group."""
-    return not query.emit_empty and not any(map(has_extra_key, safe.calls))
+def _may_pick(query: Query, safe: Guarded, types: Types) -> bool:
+    """Windows without rows have no group to pick, sets of values are kept by group, and a condition that is
+    picked by keeps no row from what else is evaluated.
+    """
+    if query.emit_empty or any(map(has_extra_key, safe.calls)):
+        return False
+    below = (part for call in safe.calls for part in (*call.args, call.filter))
+    return all(is_known(part, types) for part in (safe.where, *safe.keys, *below) if part is not None)
 
 
 @dataclass(frozen=True, slots=True)

@@ -118,7 +118,7 @@ class Ingest:
         except WeftError:
             raise
         except Exception as error:
-            failed = {} if self._stopping else culprits(batch, self.runtime.program, plan, _clock(), error)
+            failed = {} if self._stopping else self._culprits(batch, plan, error)
             if self._stopping:  # Spark breaks off what is under way: no query is at fault
                 raise
             self.runtime.quarantine(failed)
@@ -127,6 +127,13 @@ class Ingest:
                 self.halted = True
                 raise
             return self.ingest(batch, number, terms, terms.plan, started)
+
+    def _culprits(self, batch: DataFrame, plan: StreamPlan, error: Exception) -> dict[str, str]:
+        runtime = self.runtime
+        with runtime.lock:
+            program = runtime.program
+            hidden = {name: query.picks_by for name, query in runtime.running.items()}
+        return culprits(batch, program, plan, hidden, _clock(), error)
 
     def _level1(self, batch: DataFrame, number: int, terms: Terms, plan: StreamPlan, started: float) -> Batch:
         crew = terms.crew  # the cells may be moved meanwhile; the batch goes where they were

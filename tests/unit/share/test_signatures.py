@@ -126,9 +126,13 @@ def test_a_key_and_a_signature() -> None:
     [
         "SELECT COUNT(DISTINCT venue) FROM trades {window} WHERE {where}",
         "SELECT SUM(qty) FROM trades {window} WHERE {where} EMIT EMPTY",
+        "SELECT MAX(conv(symbol, 36, 10)) FROM trades {window} WHERE {where}",
+        "SELECT SUM(qty) FILTER (WHERE symbol RLIKE venue) FROM trades {window} WHERE {where}",
+        "SELECT COUNT(*) FROM trades {window} WHERE {where} AND to_char(price, venue) = '1'",
     ],
 )
 def test_who_may_not_pick(query: str) -> None:
+    """Others may fail on rows that the conditions would have kept from them."""
     wheres = [" AND ".join(each) for each in combinations(CONDITIONS, 2)]
     assert all(
         tap.choice is None for tap in plan_of(*(query.format(window=WINDOW, where=w) for w in wheres)).taps

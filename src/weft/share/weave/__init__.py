@@ -1,1 +1,1 @@
-"""Which queries share slices: edge rates, the history of merges, and a polish of the groups that are cut from it."""
+"""Which queries share slices: edge rates, the history of merges, and the polish of a cut of it."""
