@@ -17,7 +17,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from itertools import accumulate
 
-from sqlglot.tokenizer_core import Token, TokenType
+from sqlglot.tokenizer_core import Token
 
 from weft.errors import QueryError
 from weft.lang.clauses import Clauses
@@ -25,7 +25,7 @@ from weft.lang.compared import Kind, compared, kind_of
 from weft.lang.cursor import Cursor, is_free
 from weft.lang.dialect import Weft
 from weft.lang.patterns import Constant, Filled, Pattern, pattern_of
-from weft.lang.plain import has_span
+from weft.lang.plain import has_span, source_at
 from weft.lang.queries import EXPLAINED, end_of_select, query_clauses
 from weft.lang.select import select
 from weft.lang.statements import (
@@ -40,7 +40,7 @@ from weft.lang.statements import (
     WindowSpec,
 )
 from weft.lang.text import Text
-from weft.lang.tokens import outside, tokens_between
+from weft.lang.tokens import tokens_between
 from weft.lang.windows import window
 
 _HEAD = re.compile(r"(?:\s|--[^\r\n]*[\r\n])*(CREATE\s+QUERY\s+)(\w+)(?=\s+AS\s+SELECT\b)", re.IGNORECASE)
@@ -153,8 +153,7 @@ class Alike:
 
     def _form(self, cut: _Cut, query: CreateQuery, tokens: list[Token], stop: int, end: int) -> _Form:
         chosen = tokens[_SELECT:stop]
-        source = chosen[_after_from(chosen)]
-        behind = chosen[_after_from(chosen) + 1 :][:1]
+        source, *behind = chosen[source_at(chosen) :][:2]
         is_windowed = query.select.source.window is not None
         window = cut.spot(behind[0].start)[0] if is_windowed else None
         begin = tokens[stop].start if stop < len(tokens) else end
@@ -273,9 +272,3 @@ class _Later:
 
     def _order_key(self, at: int) -> Expr:
         return self.read.order_by[at].expr
-
-
-def _after_from(tokens: list[Token]) -> int:
-    """The token behind the first FROM that is not in parentheses, as in EXTRACT(HOUR FROM ts)."""
-    last = len(tokens) - 1
-    return next((at + 1 for at, token in outside(tokens[:last]) if token.token_type == TokenType.FROM), last)

@@ -15,10 +15,7 @@ from weft.lang.tokens import outside
 _SEVERAL = (
     TokenType.JOIN, TokenType.UNION, TokenType.EXCEPT, TokenType.INTERSECT, TokenType.STRAIGHT_JOIN,
 )  # fmt: skip
-_PAIRS = {
-    (TokenType.SELECT, TokenType.DISTINCT),
-    (TokenType.FROM, TokenType.L_PAREN),
-}
+_ENDS = (TokenType.WHERE, TokenType.GROUP_BY, TokenType.HAVING, TokenType.ORDER_BY, TokenType.LIMIT)
 _GROUPING = (TokenType.GROUP_BY, TokenType.HAVING)
 _OF_SPANS = ("UNBOUNDED", "INTERNAL")
 _OF_TABLES = ("RETROACTIVE", "NONRETROACTIVE")
@@ -31,29 +28,45 @@ def is_plain(tokens: list[Token]) -> bool:
     if (
         kinds.count(TokenType.SELECT) > 1
         or any(kind in _SEVERAL for kind in kinds)
+        or (TokenType.SELECT, TokenType.DISTINCT) in pairwise(kinds)
         or _calls(tokens, OUTPUTS)
     ):
         return False
-    if any(pair in _PAIRS for pair in pairwise(kinds)) or has_span(tokens) or _has_comma(tokens):
+    sources = _sources(tokens)
+    if _is_nested(sources) or has_span(sources) or _has_comma(sources) or _is_table(sources):
         return False
-    if _reads_table(tokens):
-        return False
-    return not _has_window(tokens) or any(kind in _GROUPING for kind in kinds) or _calls(tokens, _AGGREGATES)
+    is_windowed = [token.token_type for token in sources[1:2]] == [TokenType.L_BRACKET]
+    return not is_windowed or any(kind in _GROUPING for kind in kinds) or _calls(tokens, _AGGREGATES)
 
 
-def _reads_table(tokens: list[Token]) -> bool:
+def source_at(tokens: list[Token]) -> int:
+    """Where the sources of this SELECT begin, behind its FROM; their number if it has none.
+
+    Another FROM stands in parentheses, EXTRACT(HOUR FROM ts), or behind a DISTINCT, a IS DISTINCT FROM b.
+    """
+    top = list(outside(tokens))
+    for (_, before), (at, token) in pairwise([*top[:1], *top]):
+        if token.token_type == TokenType.FROM and before.token_type != TokenType.DISTINCT:
+            return at + 1
+    return len(tokens)
+
+
+def _sources(tokens: list[Token]) -> list[Token]:
+    """What stands in FROM."""
+    behind = tokens[source_at(tokens) :]
+    return behind[: next((at for at, token in outside(behind) if token.token_type in _ENDS), len(behind))]
+
+
+def _is_nested(sources: list[Token]) -> bool:
+    """Is it a query in parentheses?"""
+    return [token.token_type for token in sources[:1]] == [TokenType.L_PAREN]
+
+
+def _is_table(sources: list[Token]) -> bool:
     """Is it said of the name in FROM whether it revises answers?"""
-    top = [token for _, token in outside(tokens)]
-    start = next((at for at, token in enumerate(top) if token.token_type == TokenType.FROM), len(top))
-    behind = [token for token in top[start + 2 : start + 3] if token.token_type == TokenType.VAR]
-    return any(token.text.upper() in _OF_TABLES for token in behind)
-
-
-def _has_window(tokens: list[Token]) -> bool:
-    """Does a window stand behind a name in FROM?"""
-    kinds = [token.token_type for _, token in outside(tokens)]
-    start = kinds.index(TokenType.FROM) if TokenType.FROM in kinds else len(kinds)
-    return kinds[start + 2 : start + 3] == [TokenType.L_BRACKET]
+    return any(
+        token.token_type == TokenType.VAR and token.text.upper() in _OF_TABLES for token in sources[1:2]
+    )
 
 
 def _calls(tokens: list[Token], names: Container[str]) -> bool:
@@ -76,19 +89,11 @@ def has_span(tokens: list[Token]) -> bool:
     return False
 
 
-def _has_comma(tokens: list[Token]) -> bool:
+def _has_comma(sources: list[Token]) -> bool:
     """Does FROM name several sources?"""
-    sources = False
     brackets = 0
-    for _, token in outside(tokens):
+    for _, token in outside(sources):
         brackets += {TokenType.L_BRACKET: 1, TokenType.R_BRACKET: -1}.get(token.token_type, 0)
-        match token.token_type:
-            case TokenType.FROM:
-                sources = True
-            case (
-                TokenType.WHERE | TokenType.GROUP_BY | TokenType.HAVING | TokenType.ORDER_BY | TokenType.LIMIT
-            ):
-                return False
-            case TokenType.COMMA if sources and not brackets:
-                return True
+        if token.token_type == TokenType.COMMA and not brackets:
+            return True
     return False

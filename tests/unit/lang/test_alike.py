@@ -83,6 +83,7 @@ WHATS = (
     "COUNT(*) FILTER (WHERE venue = {text}) AS x, MAX(tags[1]) AS y",
     "MIN(tags[{number}])",
     "MAX(named[{text}]) AS x",
+    "MAX(symbol IS DISTINCT FROM {text}) AS x",
 )
 TAILS = (
     "",

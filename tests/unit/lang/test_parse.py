@@ -9,6 +9,7 @@ import pytest
 from weft.lang.parse import parse_expression, parse_program, parse_select
 from weft.lang.statements import (
     CreateQuery,
+    CreateRelation,
     CreateStream,
     DropQuery,
     Explain,
@@ -217,3 +218,35 @@ def test_an_expression_alone() -> None:
 def test_the_demo_program_reads() -> None:
     demo = Path(__file__).parents[3] / "src" / "weft" / "demo" / "market.sql"
     assert len(parse_program(demo.read_text(), "market.sql")) > 50
+
+
+@pytest.mark.parametrize(
+    "select",
+    [
+        "COUNT(*) AS n FROM s [RANGE 1 MINUTE] WHERE a IS DISTINCT FROM (1)",
+        "COUNT(*) AS n FROM s [RANGE 1 MINUTE] WHERE EXTRACT(HOUR FROM (at)) >= 0",
+        "SUM(a) AS n FROM s [RANGE 1 MINUTE] WHERE trim(BOTH 'x' FROM (k)) = 'a'",
+        "a IS DISTINCT FROM 1 AS z, COUNT(*) AS n FROM s [RANGE 1 MINUTE] GROUP BY a IS DISTINCT FROM 1",
+        "a IS NOT DISTINCT FROM 1 AS z, a FROM s",
+        "tags[unbounded] AS tag, COUNT(*) AS n FROM s [RANGE 1 MINUTE] GROUP BY tags[unbounded]",
+    ],
+)
+def test_what_stands_in_expressions_makes_no_query_one_over_relations(select: str) -> None:
+    (made,) = parse_program(f"CREATE QUERY q AS SELECT {select};")
+    assert isinstance(made, CreateQuery)
+    assert made.select.source.stream == "s"
+
+
+@pytest.mark.parametrize(
+    "select",
+    [
+        "a FROM (SELECT a FROM s [RANGE 1 MINUTE])",
+        "COUNT(*) AS n FROM s [RANGE UNBOUNDED]",
+        "s.a FROM s [RANGE 1 MINUTE], t [RANGE 1 MINUTE]",
+        "a FROM s [RANGE 1 MINUTE] WHERE a IS DISTINCT FROM 1",
+        "DISTINCT a FROM s [RANGE 1 MINUTE]",
+    ],
+)
+def test_queries_over_relations(select: str) -> None:
+    (made,) = parse_program(f"CREATE QUERY q AS SELECT {select};")
+    assert isinstance(made, CreateRelation)
