@@ -14,7 +14,7 @@ from weft.engine.held import Mask, Need, masks_of, needs
 from weft.engine.shape import Shape, shape
 from weft.kernels.picks import Choice
 from weft.share.nodes import StreamPlan, Tap
-from weft.share.same import Asked, asked
+from weft.share.same import Asked, among, asked
 from weft.times import Instant
 
 
@@ -53,15 +53,13 @@ class Roll:
         return list(self._entries.values()), new
 
     def _entry(self, plan: StreamPlan, tap: Tap) -> Entry:
-        made, choice = shape(tap.query), tap.choice
-        is_alone = choice is None or made.limit is not None or made.has_sets
         return Entry(
             tap,
-            made,
+            shape(tap.query),
             tuple((each, reading(plan, each)) for each in tap.sets),
             tuple(needs(plan, tap)),
             tuple(masks_of(plan, tap)),
             self._kinds.setdefault(asked(tap), len(self._kinds)),
-            choice,
-            choice if is_alone else "any",
+            tap.choice,
+            among(tap),
         )

@@ -26,6 +26,20 @@ def asked(tap: Tap) -> Asked:
     return (tap.window, read, tap.query.emit_empty, taken.having, top, items)
 
 
+def among(tap: Tap) -> Hashable:
+    """The same for all that are answered together, of those who ask the same.
+
+    They may pick any groups; but where the first rows are wanted, or there are grouping sets, the same ones.
+    """
+    choice = tap.choice
+    if choice is None:
+        return None
+    taken = parts(tap.query)
+    has_first = taken.top is not None and taken.top.limit is not None
+    has_sets = taken.aggregate is not None and bool(taken.aggregate.sets)
+    return choice if has_first or has_sets else "any"
+
+
 def same_as(plan: StreamPlan) -> dict[str, str]:
     """By query the first one that asks the same of the same groups, where that is another."""
     first: dict[Asked, str] = {}

@@ -11,6 +11,7 @@ from weft.plan.nodes import Program
 from weft.share.build import Planner, build
 from weft.share.explain import explain_program
 from weft.share.model.constants import SHIPPED, Constants
+from weft.share.model.cost import Level
 from weft.share.model.forecast import Basis, cost_of
 from weft.share.model.load import Load, Loads
 from weft.share.model.offer import Limits, Offer
@@ -118,6 +119,12 @@ def test_taken_together_again_it_is_the_plan_without_strands() -> None:
     both = [cost_of(each, basis()) for each in (one_strand(apart), plain)]
     assert both[0].levels == pytest.approx(both[1].levels)
     assert both[0].levels != pytest.approx(cost_of(apart, basis()).levels)
+
+
+def test_what_is_asked_in_two_strands_is_answered_in_each() -> None:
+    made = bound("\n".join([STREAM, *(QUERY.format(at, "MAX(qty)", 3600, 60) for at in range(2))]))
+    together, apart = (cost_of(planned(made, 0, other), basis()).levels[Level.FINAL] for other in (0, 1))
+    assert apart == pytest.approx(2 * together)
 
 
 def test_strands_are_offered_where_reading_slices_is_dear() -> None:

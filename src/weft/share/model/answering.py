@@ -1,4 +1,11 @@
-"""What answering windows takes, of all queries of a plan at once: as columns, by query and by set of keys."""
+"""What answering windows takes, of all queries of a plan at once: as columns, by query and by set of keys.
+
+Queries that ask the same are answered together: what is done once for them is split evenly among them.
+
+    family      windows are asked for, whichever groups are picked
+    portion     those of it that pick the same: values are read and finished
+    query       its rows are written, and handed to its sink
+"""
 
 from __future__ import annotations
 
@@ -15,6 +22,7 @@ from weft.share.model.constants import RUNNING_SUMS, Constants, Kind, kind_of
 from weft.share.model.load import Floats, Keys, Load, occupied, occupied_each
 from weft.share.nodes import StreamPlan, Tap
 from weft.share.parts import parts
+from weft.share.same import among, asked
 from weft.share.signatures import read_signature
 from weft.times import SECOND
 
@@ -46,6 +54,8 @@ class Answering:
     slides: Floats  # in seconds,
     ranges: Floats
     columns: Floats  # of a row of their answers
+    families: Ints  # those answered together have one number,
+    portions: Ints  # and so have those of them that pick the same
     owners: Ints  # of sets: the query,
     feeds: Ints
     wheres: Ints  # which of the predicates
@@ -68,6 +78,7 @@ class Answering:
         predicates, wheres = _numbered([_where(plan, each) for _, each in sets])
         choices, picks = _numbered([_picks(plan, each) for _, each in sets])
         shows, shown = _numbered([_shown(plan, each) for _, each in sets])
+        families, portions = _together(plan.taps)
         _, alike = _numbered([(each.feed, each.present, each.window) for _, each in sets])
         values = [
             (at, final.feed, kind)
@@ -87,6 +98,8 @@ class Answering:
             np.array([tap.window.slide / SECOND for tap in plan.taps]),
             np.array([tap.window.range / SECOND for tap in plan.taps]),
             np.array([len(parts(tap.query).items) for tap in plan.taps], np.float64),
+            families,
+            portions,
             np.array([at for at, _ in sets], np.int64),
             np.array([each.feed for _, each in sets], np.int64),
             wheres,
@@ -117,8 +130,9 @@ class Answering:
         """CPU-seconds a second, by query, of answering and of writing; groups and edges a second by feed."""
         c = constants
         steps = np.minimum(1 / load.step, 1 / self.slides)  # in which there is something to answer
-        answering = steps * (c.query + self._asking(c, rates)) + self._selecting(load, c, groups, rates)
-        answering += self._values(load, c, groups, rates)
+        called = steps * (c.query + self._asking(c, rates)) / _sharing(self.families)
+        answering = called + self._selecting(load, c, groups, rates)
+        answering += self._values(load, c, groups, rates) / _sharing(self.portions)
         written = self.answers(load) * (c.answer + self.columns * c.value)
         return answering, steps * (c.told + c.sink) + written
 
@@ -134,7 +148,7 @@ class Answering:
         """Which groups are there, found once for all sets that are alike, and split among them."""
         sets = np.arange(len(self.owners))
         alone = self._places(sets, self.feeds, load, c, groups, rates) * c.select
-        return self._by_query(self.owners, alone / np.bincount(self.alike)[self.alike])
+        return self._by_query(self.owners, alone / _sharing(self.alike))
 
     def _values(self, load: Load, c: Constants, groups: Floats, rates: Floats) -> Floats:
         """What the aggregates take."""
@@ -177,6 +191,19 @@ def _numbered(things: Sequence[Thing]) -> tuple[tuple[Thing, ...], Ints]:
     known: dict[Thing, int] = {}
     places = [known.setdefault(thing, len(known)) for thing in things]
     return tuple(known), np.array(places, np.int64)
+
+
+def _together(taps: Sequence[Tap]) -> tuple[Ints, Ints]:
+    """A number for each query, that of its family, and that of its portion."""
+    asking = [(asked(tap), tap.after, among(tap)) for tap in taps]
+    _, families = _numbered(asking)
+    _, portions = _numbered([(each, tap.choice) for each, tap in zip(asking, taps, strict=True)])
+    return families, portions
+
+
+def _sharing(numbers: Ints) -> Ints:
+    """For each how many have its number."""
+    return np.bincount(numbers)[numbers]
 
 
 def _where(plan: StreamPlan, tap: Tap) -> str | None:

@@ -167,6 +167,50 @@ def test_what_two_queries_share_is_split_and_what_is_theirs_is_not():
     assert other - mine == pytest.approx(by_row + cells * SHIPPED.made_part)
 
 
+def levels_of(*texts, load=Load()):  # noqa: B008  frozen
+    return Priced.of(plan_of(*texts), SHIPPED, load).cost().levels
+
+
+def test_queries_that_ask_the_same_are_answered_once_and_each_is_written():
+    one, other = windowed("MAX(price) AS m", (60, 1)), windowed("MAX(price) AS top", (60, 1))
+    alone, both = levels_of(one), levels_of(one, other)
+    assert both[Level.FINAL] == pytest.approx(alone[Level.FINAL])
+    assert both[Level.OUTPUT] == pytest.approx(2 * alone[Level.OUTPUT])
+    cost = Priced.of(plan_of(one, other), SHIPPED, Load()).cost()
+    assert cost.of("q0") == pytest.approx(cost.of("q1"))
+
+
+def test_each_by_itself_is_answered_by_itself():
+    one = windowed("MAX(price)", (60, 1))
+    assert ways_of(plan_of(one, one))[NO_SHARE].cost == pytest.approx(2 * sum(levels_of(one).values()))
+
+
+def test_another_select_list_or_having_is_another_thing_to_answer():
+    one = windowed("MAX(price)", (60, 1))
+    alone = levels_of(one)[Level.FINAL]
+    for other in (windowed("MAX(price) * 2", (60, 1)), f"{one} HAVING MAX(price) > 1"):
+        assert levels_of(one, other)[Level.FINAL] > 1.5 * alone
+
+
+@pytest.mark.parametrize("where", ["venue = 'v{}'", "price > {}", "price > {} AND qty > 3"])
+def test_those_that_ask_the_same_of_other_groups_ask_for_windows_once(where):
+    """Of one group each, it is only the asking that costs anything."""
+    texts = [windowed("MAX(price)", (60, 1), where=where.format(at)) for at in range(20)]
+    plan, few = plan_of(*texts), Load(groups=1.0, distinct={"venue": 20.0})
+    assert plan.taps[0].picks
+    one = Priced.of(some_taps(plan, plan.taps[:1]), SHIPPED, few).cost().levels
+    assert Priced.of(plan, SHIPPED, few).cost().levels[Level.FINAL] < 1.5 * one[Level.FINAL]
+
+
+def test_those_of_which_the_first_rows_are_wanted_ask_one_by_one():
+    wheres = [f"venue = 'v{at}'" for at in range(20)]
+    texts = [f"{windowed('MAX(price) AS m', (60, 1), where=each)} ORDER BY m LIMIT 3" for each in wheres]
+    plan, few = plan_of(*texts), Load(groups=1.0, distinct={"venue": 20.0})
+    assert plan.taps[0].picks
+    one = Priced.of(some_taps(plan, plan.taps[:1]), SHIPPED, few).cost().levels
+    assert Priced.of(plan, SHIPPED, few).cost().levels[Level.FINAL] > 15 * one[Level.FINAL]
+
+
 def test_files_that_are_read_by_columns_cost_less_than_rows_from_spark():
     plan = plan_of(windowed("SUM(qty)", (10, 1)))
     rows = replace(plan.stream, statement=replace(plan.stream.statement, format="kafka"))
