@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 
 from weft.plan.nodes import Program, Query, Related, Stream, Table
 from weft.share.intakes import gathered, woven
+from weft.share.lattice import own_feeds
 from weft.share.loom import NO_TURNS, Loom
 from weft.share.members import Taken, take
 from weft.share.model.forecast import Basis
@@ -180,7 +181,7 @@ class Planner:
         for plan in plans:
             for tap in plan.taps:
                 if tap.query.name not in self._saved:
-                    mine = self._saved[tap.query.name] = _Apart.of(tap)
+                    mine = self._saved[tap.query.name] = _Apart.of(plan, tap)
                     self._total = self._total.plus(mine)
         related = tuple(each for each, _ in self._related.values())
         saving = Saving(
@@ -216,8 +217,8 @@ class _Apart:
     updates: int = 0  # for each row
 
     @staticmethod
-    def of(tap: Tap) -> _Apart:
-        partials = sum(1 + sum(len(final.partials) for final in each.finals) for each in tap.sets)
+    def of(plan: StreamPlan, tap: Tap) -> _Apart:
+        partials = sum(len(feed.partials) for feed in own_feeds(plan, tap) if feed.parent is None)
         return _Apart(partials, sum(overlap(each.window) for each in tap.sets))
 
     def plus(self, other: _Apart) -> _Apart:

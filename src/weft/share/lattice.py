@@ -9,11 +9,11 @@ with the same: they need not hold rows that others ask for.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from weft.lang.statements import Expr
-from weft.share.nodes import Feed, Partial
+from weft.share.nodes import Feed, Partial, StreamPlan, Tap
 from weft.share.signatures import is_signature
 
 
@@ -47,6 +47,26 @@ def arrange(drafts: Sequence[Draft], pays: Pays = lambda coarse, fine: True) -> 
         Feed(draft.keys, tuple(held), draft.key_types, parent, draft.extra, draft.inner, draft.strand)
         for draft, held, parent in zip(drafts, partials, parents, strict=True)
     )
+
+
+def own_feeds(plan: StreamPlan, tap: Tap) -> tuple[Feed, ...]:
+    """The feeds that a query of a plan would have by itself: by the keys that it sees, with what it reads."""
+    drafts: dict[tuple[frozenset[Expr], bool], Draft] = {}
+    for each in tap.sets:
+        keys = plan.feeds[each.feed].keys
+        seen = tuple(keys[place] for place in dict.fromkeys(each.grouped_by))
+        for at, partial in _read_by(plan, each):
+            extra = at != each.feed
+            by = plan.feeds[at].keys if extra else seen
+            drafts.setdefault((frozenset(by), extra), Draft(by, (None,) * len(by), extra)).place(partial)
+    return arrange(list(drafts.values()))
+
+
+def _read_by(plan: StreamPlan, tap: Tap) -> Iterator[tuple[int, Partial]]:
+    """What one grouping set reads, each with its feed; what it reads twice may be there twice."""
+    yield tap.feed, plan.feeds[tap.feed].partials[tap.present]
+    for final in tap.finals:
+        yield from ((final.feed, plan.feeds[final.feed].partials[at]) for at in final.partials)
 
 
 def _parents(drafts: Sequence[Draft], pays: Pays) -> list[int | None]:

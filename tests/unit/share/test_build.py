@@ -277,6 +277,35 @@ def test_sets_are_told_by_explain():
     assert told["sets"][1] == {"keys": "(venue)", "feed": "f1"}
 
 
+@pytest.mark.parametrize(
+    ("items", "grouped", "partials"),
+    [
+        ("COUNT(*) AS n", "BY symbol", 1),
+        (
+            "AVG(price) AS a, SUM(price) AS s, COUNT(price) AS n",
+            "BY symbol",
+            3,
+        ),  # and how many rows there are
+        ("SUM(qty) AS s", "BY ROLLUP (symbol, venue)", 2),
+        ("SUM(qty) AS s", "BY GROUPING SETS ((symbol), (venue))", 4),
+        ("COUNT(DISTINCT qty) AS n, COUNT(*) AS m", "BY symbol", 2),
+    ],
+)
+def test_a_query_by_itself_would_keep_each_partial_once(items, grouped, partials):
+    """As many as are in its plan, whoever else is there."""
+    one = f"SELECT {items} FROM trades {WINDOW} GROUP {grouped}"
+    other = f"SELECT symbol, venue, qty, MAX(price) AS m FROM trades {WINDOW} GROUP BY symbol, venue, qty"
+    alone = build(program(one)).saving
+    assert (alone.partials_apart, alone.partials_shared) == (partials, partials)
+    assert build(program(other, one)).saving.partials_apart == partials + 2
+
+
+def test_a_query_that_picks_groups_would_ask_rows_by_itself(monkeypatch):
+    monkeypatch.setattr(predicates, "MANY", 1)
+    made = program(f"SELECT COUNT(*) AS n, SUM(qty) AS s FROM trades {WINDOW} WHERE symbol = 'a'")
+    assert build(made).saving.partials_apart == 2
+
+
 def test_each_set_would_be_work_of_its_own_without_sharing():
     saving = build(program(f"SELECT COUNT(*) AS n FROM trades {WINDOW} GROUP BY ROLLUP (symbol)")).saving
     assert (saving.queries, saving.row_updates_apart, saving.row_updates_shared) == (1, 4.0, 1.0)
