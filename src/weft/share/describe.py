@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from weft.share.model.readers import aggregated, readers
 from weft.share.nodes import Feed, SharedPlan, StreamPlan, Tap
 from weft.share.same import same_as
-from weft.share.show import partials_of, show_picks, show_sets
+from weft.share.show import show_picks, show_sets
 from weft.share.weave.rates import rate_of
 from weft.times import BEGINNING
 
@@ -37,6 +38,11 @@ def _stream(plan: StreamPlan) -> dict[str, Any]:
             "reason": edges.reason,
         },
         "feeds": [_feed(at, feed) for at, feed in enumerate(plan.feeds)],
+        "readers": [
+            {"feed": f"f{at}", "partial": partial.text, "queries": list(names)}
+            for (at, partial), names in readers(plan).partials.items()
+            if plan.feeds[at].parent is None
+        ],
         "queries": [_query(plan, tap) | {"same_as": same.get(tap.query.name)} for tap in plan.taps],
         "standing": [
             {"query": filter_.query.name, "where": None if filter_.where is None else filter_.where.sql}
@@ -65,7 +71,7 @@ def _query(plan: StreamPlan, tap: Tap) -> dict[str, Any]:
         "sets": [{"keys": keys, "feed": f"f{at}"} for keys, at in show_sets(tap)],
         "picks": show_picks(plan, tap),
         "switched": _switched(plan, tap),
-        "partials": sorted(partial.text for partial in partials_of(plan, tap)),
+        "partials": sorted({partial.text for _, partial in aggregated(plan, tap)}),
         "finals": [
             {"aggregate": final.name, "function": final.function, "method": final.method}
             for final in tap.finals

@@ -9,7 +9,7 @@ with the same: they need not hold rows that others ask for.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from weft.lang.statements import Expr
@@ -55,18 +55,12 @@ def own_feeds(plan: StreamPlan, tap: Tap) -> tuple[Feed, ...]:
     for each in tap.sets:
         keys = plan.feeds[each.feed].keys
         seen = tuple(keys[place] for place in dict.fromkeys(each.grouped_by))
-        for at, partial in _read_by(plan, each):
+        for at, place in each.places:
             extra = at != each.feed
             by = plan.feeds[at].keys if extra else seen
-            drafts.setdefault((frozenset(by), extra), Draft(by, (None,) * len(by), extra)).place(partial)
+            mine = drafts.setdefault((frozenset(by), extra), Draft(by, (None,) * len(by), extra))
+            mine.place(plan.feeds[at].partials[place])
     return arrange(list(drafts.values()))
-
-
-def _read_by(plan: StreamPlan, tap: Tap) -> Iterator[tuple[int, Partial]]:
-    """What one grouping set reads, each with its feed; what it reads twice may be there twice."""
-    yield tap.feed, plan.feeds[tap.feed].partials[tap.present]
-    for final in tap.finals:
-        yield from ((final.feed, plan.feeds[final.feed].partials[at]) for at in final.partials)
 
 
 def _parents(drafts: Sequence[Draft], pays: Pays) -> list[int | None]:

@@ -9,6 +9,7 @@ is the same in every plan that contains them: the durable state is keyed by it, 
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING
@@ -160,6 +161,12 @@ class Tap:
         return (self, *self.others)
 
     @property
+    def places(self) -> Iterator[tuple[int, int]]:
+        """Feeds and places in them of the partials that it reads itself, without its other sets."""
+        yield self.feed, self.present
+        yield from ((final.feed, at) for final in self.finals for at in final.partials)
+
+    @property
     def reads(self) -> set[int]:
         """The feeds that the query reads."""
         sets = [each for half in self.halves for each in half.sets]
@@ -250,6 +257,11 @@ class StreamPlan:
     def halves(self) -> tuple[Tap, ...]:
         """All taps that answer windows."""
         return tuple(half for tap in self.taps for half in tap.halves)
+
+    def root_of(self, feed: int) -> int:
+        """The feed that it is combined from; itself, if it is made of rows."""
+        parent = self.feeds[feed].parent
+        return feed if parent is None else parent
 
     @property
     def roots(self) -> tuple[int, ...]:

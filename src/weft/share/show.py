@@ -9,6 +9,7 @@ from sqlglot import exp
 
 from weft.lang.dialect import Weft
 from weft.lang.statements import Expr, WindowSpec
+from weft.share.model.readers import aggregated, readers
 from weft.share.nodes import Edges, Feed, Final, Partial, SharedPlan, Standing, StreamPlan, Tap
 from weft.share.parts import parts
 from weft.share.picking import is_guard, show_key, show_pick
@@ -67,7 +68,7 @@ def _show_stream(plan: StreamPlan) -> str:
         ]
         lines += ["", "  feeds    partial aggregates by slice and group keys, computed once for all"]
         lines += table([_feed_row(plan, at, sketches) for at in range(len(plan.feeds))], indent=4)
-        lines += ["", "  partials and how many queries read each"]
+        lines += ["", "  partials made of rows, the feed, and how many queries read each"]
         lines += table(_partial_rows(plan, sketches), indent=4)
         lines += ["", "  windows come out of slices by"]
         lines += table(_method_rows(plan), indent=4)
@@ -136,17 +137,8 @@ def sketches_of(plan: StreamPlan) -> Names:
 
 
 def _partial_rows(plan: StreamPlan, sketches: Names) -> list[tuple[str, ...]]:
-    read = [(part for half in tap.halves for part in partials_of(plan, half)) for tap in plan.taps]
-    readers = Counter(partial for each in read for partial in dict.fromkeys(each))
-    return [(_show_partial(partial, sketches), str(count)) for partial, count in readers.most_common()]
-
-
-def partials_of(plan: StreamPlan, tap: Tap) -> tuple[Partial, ...]:
-    """The partials that one query reads, each once."""
-    used = [plan.feeds[tap.feed].partials[tap.present]]
-    for final in tap.finals:
-        used += [plan.feeds[final.feed].partials[at] for at in final.partials]
-    return tuple(dict.fromkeys(used))
+    read = Counter(each for tap in plan.taps for each in aggregated(plan, tap))
+    return [(_show_partial(each, sketches), f"f{at}", str(count)) for (at, each), count in read.most_common()]
 
 
 def _method_rows(plan: StreamPlan) -> list[tuple[str, ...]]:
@@ -201,7 +193,7 @@ def _show_partial(partial: Partial, sketches: Names) -> str:
 
 
 def _show_tap(plan: StreamPlan, tap: Tap) -> str:
-    mine, sketches = partials_of(plan, tap), sketches_of(plan)
+    sketches = sketches_of(plan)
     edges = plan.feeds[tap.feed].edges or plan.edges
     slices = max(1, round(tap.window.range / 1_000_000 * rate_of(edges).value))
     lines = [
@@ -211,11 +203,10 @@ def _show_tap(plan: StreamPlan, tap: Tap) -> str:
         *_show_feeds(plan, tap, sketches),
         "  shares",
     ]
-    rows = []
-    for partial in sorted(mine, key=lambda part: part.text):
-        others = [t.query.name for t in plan.taps if t is not tap and partial in partials_of(plan, t)]
-        rows.append((_show_partial(partial, sketches), _with(others)))
-    lines += table(rows, indent=4)
+    lines += table(
+        [(_show_partial(each, sketches), f"f{at}", _with(names)) for at, each, names in shared(plan, tap)],
+        indent=4,
+    )
     if tap.picks:
         lines.append(f"  {_picks(plan, tap)}: by keys of the feed, so that no row is asked for it")
     lines += _show_earlier(plan, tap, sketches)
@@ -224,6 +215,13 @@ def _show_tap(plan: StreamPlan, tap: Tap) -> str:
     lines.append("  finals")
     lines += table([(f.name, f.function, f.method, METHODS[f.method]) for f in tap.finals], indent=4)
     return "\n".join(lines)
+
+
+def shared(plan: StreamPlan, tap: Tap) -> list[tuple[int, Partial, list[str]]]:
+    """What is made of rows for a query: each partial with its feed, and the other queries it is made for."""
+    users = readers(plan).partials
+    mine = sorted(aggregated(plan, tap), key=lambda each: (each[1].text, each[0]))
+    return [(*each, [name for name in users[each] if name != tap.query.name]) for each in mine]
 
 
 def _show_earlier(plan: StreamPlan, tap: Tap, sketches: Names) -> list[str]:

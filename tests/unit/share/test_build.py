@@ -13,8 +13,8 @@ from weft.plan.bind import bind_program
 from weft.share import predicates
 from weft.share.build import build
 from weft.share.explain import explain_program
+from weft.share.model.readers import aggregated
 from weft.share.nodes import Op
-from weft.share.show import partials_of
 from weft.times import SECOND
 
 STREAM = """
@@ -53,7 +53,7 @@ def test_average_shares_its_sum_and_its_count():
         f"SELECT symbol, AVG(price) FROM trades {WINDOW} GROUP BY symbol",
         f"SELECT symbol, SUM(price), COUNT(price) FROM trades {WINDOW} GROUP BY symbol",
     )
-    mine, other = (set(partials_of(plan, tap)) for tap in plan.taps)
+    mine, other = ({partial for _, partial in aggregated(plan, tap)} for tap in plan.taps)
     assert mine == other
     assert {partial.op for partial in mine} == {Op.COUNT, Op.SUM_FLOAT}
     assert len(plan.feeds[0].partials) == 3  # rows, prices, their sum
@@ -207,8 +207,32 @@ def test_explain_says_with_whom_a_query_shares():
         ),
         "q0",
     )
-    assert "sum_float(price)  shared with 1: q1" in text
-    assert "count(price)      this query alone" in text
+    assert "sum_float(price)  f0  shared with 1: q1" in text
+    assert "count(price)      f0  this query alone" in text
+
+
+def test_queries_share_what_is_made_for_one_feed(monkeypatch):
+    """The same count by other keys is another thing for every row; one that is combined from it is not."""
+    monkeypatch.setattr(predicates, "MANY", 2)
+    rules = [f"SELECT COUNT(*) AS n FROM trades {WINDOW} WHERE symbol = '{at}'" for at in range(3)]
+    made = program(
+        *rules,
+        f"SELECT venue, COUNT(*) AS n FROM trades {WINDOW} GROUP BY venue",
+        f"SELECT COUNT(*) AS n FROM trades {WINDOW}",
+    )
+    plan = build(made).stream("trades")
+    assert keys(plan) == [("symbol",), ("venue",), ()]
+    assert [feed.parent for feed in plan.feeds] == [None, None, 0]
+    text = explain_program(made)
+    assert "count(*)  f0  4" in text
+    assert "count(*)  f1  1" in text
+    assert "count(*)  f1  this query alone" in explain_program(made, "q3")
+    assert "count(*)  f0  shared with 3: q0, q1, q2" in explain_program(made, "q4")
+    told = json.loads(explain_program(made, format="json"))["shared"]["streams"][0]["readers"]
+    assert [(each["feed"], each["queries"]) for each in told] == [
+        ("f0", ["q0", "q1", "q2", "q4"]),
+        ("f1", ["q3"]),
+    ]
 
 
 def test_explain_tells_the_plan_in_force_and_of_a_query_that_is_not_what_it_would_share():
@@ -219,7 +243,7 @@ def test_explain_tells_the_plan_in_force_and_of_a_query_that_is_not_what_it_woul
     in_force = build(replace(made, queries=made.queries[:1]))
     assert "trades: 1 query," in explain_program(made, plan=in_force)
     assert "feed     f0 by symbol" in explain_program(made, "q0", plan=in_force)
-    assert "sum_long(qty)  shared with 1: q0" in explain_program(made, "q1", plan=in_force)
+    assert "sum_long(qty)  f0  shared with 1: q0" in explain_program(made, "q1", plan=in_force)
 
 
 def test_coarser_sets_are_combined_from_the_finest():

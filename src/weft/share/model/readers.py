@@ -36,7 +36,7 @@ def readers(plan: StreamPlan) -> Readers:
     for tap in plan.taps:
         for at, partial in (each for half in tap.halves for each in _read_by(plan, half)):
             held[at, partial][tap.query.name] = None
-            for feed in _with_parent(plan, at):
+            for feed in dict.fromkeys((at, plan.root_of(at))):
                 feeds[feed][tap.query.name] = None
                 partials[feed, partial][tap.query.name] = None
             if partial.where is not None:
@@ -61,11 +61,11 @@ def _named(found: Mapping[K, Mapping[str, None]]) -> defaultdict[K, Names]:
 
 def _read_by(plan: StreamPlan, tap: Tap) -> list[tuple[int, Partial]]:
     """The partials that a query reads, each with its feed."""
-    read = [(each.feed, each.present) for each in tap.sets]
-    read += [(final.feed, at) for each in tap.sets for final in each.finals for at in final.partials]
-    return [(feed, plan.feeds[feed].partials[at]) for feed, at in dict.fromkeys(read)]
+    read = dict.fromkeys(place for each in tap.sets for place in each.places)
+    return [(feed, plan.feeds[feed].partials[at]) for feed, at in read]
 
 
-def _with_parent(plan: StreamPlan, at: int) -> list[int]:
-    parent = plan.feeds[at].parent
-    return [at] if parent is None else [at, parent]
+def aggregated(plan: StreamPlan, tap: Tap) -> list[tuple[int, Partial]]:
+    """What is made of rows for a query: partials, each with the feed that is not combined from another."""
+    read = (each for half in tap.halves for each in _read_by(plan, half))
+    return list(dict.fromkeys((plan.root_of(feed), partial) for feed, partial in read))
