@@ -14,10 +14,10 @@ from weft.share.nodes import Edges, Feed, Final, Partial, SharedPlan, Standing, 
 from weft.share.parts import parts
 from weft.share.picking import is_guard, show_key, show_pick
 from weft.share.same import same_as
-from weft.share.slicing import overlap
+from weft.share.slicing import least_overlap, overlap
 from weft.share.table import table
 from weft.share.weave.rates import rate_of
-from weft.times import BEGINNING, show_duration, show_instant
+from weft.times import BEGINNING, SECOND, show_duration, show_instant
 
 Names = Mapping[str, str]  # an expression as SQL: what it is called
 
@@ -195,11 +195,11 @@ def _show_partial(partial: Partial, sketches: Names) -> str:
 def _show_tap(plan: StreamPlan, tap: Tap) -> str:
     sketches = sketches_of(plan)
     edges = plan.feeds[tap.feed].edges or plan.edges
-    slices = max(1, round(tap.window.range / 1_000_000 * rate_of(edges).value))
+    slices, windows = round(slices_of(plan, tap)), _show_overlap(tap.window)
     lines = [
         f"{tap.query.name}: {show_window(tap.window)} of {plan.stream.name}",
-        f"  slices   {_show_edges(edges)}; a window is about {slices} of them, a row stands in "
-        f"{overlap(tap.window)} {_plural('window', overlap(tap.window))} and is counted once",
+        f"  slices   {_show_edges(edges)}; a window is about {slices} of them, a row stands in {windows} "
+        "and is counted once",
         *_show_feeds(plan, tap, sketches),
         "  shares",
     ]
@@ -215,6 +215,18 @@ def _show_tap(plan: StreamPlan, tap: Tap) -> str:
     lines.append("  finals")
     lines += table([(f.name, f.function, f.method, METHODS[f.method]) for f in tap.finals], indent=4)
     return "\n".join(lines)
+
+
+def slices_of(plan: StreamPlan, tap: Tap) -> float:
+    """Of how many slices a window of the query is, on the average; of one at least."""
+    edges = plan.feeds[tap.feed].edges or plan.edges
+    return max(1.0, tap.window.range / SECOND * rate_of(edges).value)
+
+
+def _show_overlap(window: WindowSpec) -> str:
+    """`60 windows`, `2 to 3 windows`, `0 to 1 windows` where there are gaps between them."""
+    least, most = least_overlap(window), overlap(window)
+    return f"{most} {_plural('window', most)}" if least == most else f"{least} to {most} windows"
 
 
 def shared(plan: StreamPlan, tap: Tap) -> list[tuple[int, Partial, list[str]]]:

@@ -85,6 +85,11 @@ def lies_on(pair: Pair, other: Pair) -> bool:
     return slide % wider == 0 and (phase - at) % wider == 0
 
 
+def least_overlap(window: WindowSpec) -> int:
+    """In how many windows a row stands at least."""
+    return window.range // window.slide
+
+
 def overlap(window: WindowSpec) -> int:
     """In how many windows a row stands at most."""
     return -(-window.range // window.slide)

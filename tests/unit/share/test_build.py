@@ -211,6 +211,19 @@ def test_explain_says_with_whom_a_query_shares():
     assert "count(price)      f0  this query alone" in text
 
 
+@pytest.mark.parametrize(
+    ("window", "said"),
+    [
+        ("RANGE 15 SECONDS SLIDE 6 SECONDS", "a row stands in 2 to 3 windows"),
+        ("RANGE 1 MINUTE SLIDE 6 SECONDS", "a row stands in 10 windows"),
+        ("RANGE 1 MINUTE", "a row stands in 1 window and"),
+        ("RANGE 5 SECONDS SLIDE 6 SECONDS", "a row stands in 0 to 1 windows"),
+    ],
+)
+def test_explain_says_in_how_many_windows_a_row_stands(window, said):
+    assert said in explain_program(program(f"SELECT COUNT(*) AS n FROM trades [{window}]"), "q0")
+
+
 def test_queries_share_what_is_made_for_one_feed(monkeypatch):
     """The same count by other keys is another thing for every row; one that is combined from it is not."""
     monkeypatch.setattr(predicates, "MANY", 2)
