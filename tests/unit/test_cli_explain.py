@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -19,6 +20,7 @@ from weft.log.home import Home
 from weft.session import Session
 from weft.share.model.constants import SHIPPED
 from weft.share.model.cost import Level
+from weft.share.model.figures import cpu
 from weft.share.model.measured import Measured, StreamMeasured
 
 PROGRAM = """
@@ -95,6 +97,26 @@ def test_the_dearest_queries_and_other_ways_to_share_have_their_lines(program: P
     assert "dearest queries" in said
     for way in ("No Share", "Shared", "Weave Share", "TriWeave"):
         assert f"\n    {way} " in said
+
+
+def test_json_of_one_query_has_what_its_text_has(program: Path) -> None:
+    name = "high"
+    found = json.loads(weft(program, name, "--format", "json").output)
+    text = weft(program, name).output
+    (query,) = (one for one in found["shared"]["streams"][0]["queries"] if one["query"] == name)
+    assert f"a window is about {query['slices_per_window']:.0f} of them, a row stands in 12 windows" in text
+    assert query["windows_per_row"] == {"least": 12, "most": 12}
+    assert f"alone {cpu(found['cost'][name]['alone'])}" in text
+    shares = {each["partial"].split(" : ")[0]: each["with"] for each in found["shares"][name]}
+    assert shares == {"count(*)": ["low"], "max(price)": []}
+    assert re.search(r"count\(\*\) +f0  shared with 1: low", text)
+    assert re.search(r"max\(price\) +f0  this query alone", text)
+
+
+def test_json_of_a_filter_has_no_windows(program: Path) -> None:
+    program.write_text(PROGRAM + "CREATE QUERY dear AS SELECT price FROM trades WHERE price > 5;")
+    found = json.loads(weft(program, "dear", "--format", "json").output)
+    assert (found["shares"]["dear"], found["cost"]["dear"]["alone"]) == ([], None)
 
 
 def test_costs_in_json_add_up(program: Path) -> None:

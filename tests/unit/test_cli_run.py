@@ -88,7 +88,7 @@ def test_explain_of_all_and_of_one(program) -> None:
 
 def test_explain_as_json(program) -> None:
     said = json.loads(weft("explain", program, "highs", "lows", "--format", "json").stdout)
-    assert list(said) == ["plans", "shared", "cost"]
+    assert list(said) == ["plans", "shared", "shares", "cost"]
     assert list(said["plans"]) == ["highs", "lows"]
     assert list(json.loads(weft("explain", program, "lows", "--format", "json").stdout)["plans"]) == ["lows"]
 

@@ -57,6 +57,7 @@ def command(
     --format json:
       {"plans": {QUERY: [LINE, ...]},      logical plans
        "shared": {...},                    streams with slices, feeds and taps; what sharing saves
+       "shares": {QUERY: [{...}, ...]},    of queries that are named: each partial, and with whom
        "cost": {...},                      by level, query and way to share, in seconds
        "measured": {...}}                  with --analyze: both sides by level and query
     """
@@ -77,14 +78,14 @@ def command(
 
 
 def _merged(explain: Callable[[str | None, str], str], queries: tuple[str, ...]) -> dict[str, Any]:
-    """The explanations of all queries asked for as one: plan and cost of each, and the shared plan once."""
+    """The explanations of all queries asked for as one: what is told of each, and the shared plan once."""
     if not queries:
         whole: dict[str, Any] = json.loads(explain(None, "json"))
         return whole
     explained = {name: json.loads(explain(name, "json")) for name in queries}
     plans = {name: plan for one in explained.values() for name, plan in one["plans"].items()}
-    costs = {name: one["cost"] for name, one in explained.items()}
-    return {**explained[queries[0]], "plans": plans, "cost": costs}
+    each = {what: {name: one[what] for name, one in explained.items()} for what in ("shares", "cost")}
+    return {**explained[queries[0]], "plans": plans, **each}
 
 
 def _write(path: Path, drawn: str) -> None:

@@ -7,7 +7,8 @@ from typing import Any
 from weft.share.model.readers import aggregated, readers
 from weft.share.nodes import Feed, SharedPlan, StreamPlan, Tap
 from weft.share.same import same_as
-from weft.share.show import show_picks, show_sets
+from weft.share.show import shared, show_picks, show_sets, slices_of
+from weft.share.slicing import least_overlap, overlap
 from weft.share.weave.rates import rate_of
 from weft.times import BEGINNING
 
@@ -23,6 +24,16 @@ def describe(plan: SharedPlan) -> dict[str, Any]:
             "row_updates": {"apart": saving.row_updates_apart, "shared": saving.row_updates_shared},
         },
     }
+
+
+def describe_shares(plan: SharedPlan, name: str) -> list[dict[str, Any]]:
+    """What is made of rows for one query, and for which others as well."""
+    taps = ((stream, tap) for stream in plan.streams for tap in stream.taps if tap.query.name == name)
+    return [
+        {"feed": f"f{at}", "partial": partial.text, "with": others}
+        for stream, tap in taps
+        for at, partial, others in shared(stream, tap)
+    ]
 
 
 def _stream(plan: StreamPlan) -> dict[str, Any]:
@@ -67,6 +78,8 @@ def _query(plan: StreamPlan, tap: Tap) -> dict[str, Any]:
     return {
         "query": tap.query.name,
         "window": {"range_us": window.range, "slide_us": window.slide, "offset_us": window.offset},
+        "windows_per_row": {"least": least_overlap(window), "most": overlap(window)},
+        "slices_per_window": slices_of(plan, tap),
         "feed": f"f{tap.feed}",
         "sets": [{"keys": keys, "feed": f"f{at}"} for keys, at in show_sets(tap)],
         "picks": show_picks(plan, tap),

@@ -11,7 +11,7 @@ from weft.errors import QueryError, nearest
 from weft.plan.nodes import Program, Query
 from weft.plan.show import show
 from weft.share.build import build
-from weft.share.describe import describe
+from weft.share.describe import describe, describe_shares
 from weft.share.draw.picture import draw
 from weft.share.model.analyze import Compared, compared, describe_compared, show_compared
 from weft.share.model.describe import describe_cost_of, describe_forecast
@@ -111,7 +111,8 @@ def _described(
         cost = describe_cost_of(alone, query.name, basis)
     used = {} if found is None else {"measured": describe_compared(found)}
     related = {"relations": describe_relations(plan, told)} if plan.related else {}
-    return {"plans": logical, "shared": describe(alone), "cost": cost} | related | used
+    mine = {} if query is None else {"shares": describe_shares(alone, query.name)}
+    return {"plans": logical, "shared": describe(alone)} | mine | {"cost": cost} | related | used
 
 
 def _answers(plan: SharedPlan, query: Query) -> bool:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from weft.share.model.cost import Cost
-from weft.share.model.forecast import Basis, Forecast, StreamForecast, cost_of
+from weft.share.model.forecast import Basis, Forecast, StreamForecast, cost_alone, cost_of
 from weft.share.model.load import Load
-from weft.share.nodes import SharedPlan
+from weft.share.nodes import SharedPlan, StreamPlan
 
 
 def describe_forecast(found: Forecast) -> dict[str, Any]:
@@ -31,8 +31,15 @@ def describe_cost_of(plan: SharedPlan, query: str, basis: Basis) -> dict[str, An
                 "total": cost.of(query),
                 "levels": {str(level): s for level, s in cost.queries[query].items()},
                 "plan_total": cost.total,
+                "alone": _alone(stream, query, basis),
             }
     return {}
+
+
+def _alone(plan: StreamPlan, query: str, basis: Basis) -> float | None:
+    """What the query would cost as a job of its own; None: it has no windows."""
+    is_windowed = any(tap.query.name == query for tap in plan.taps)
+    return cost_alone(plan, query, basis) if is_windowed else None
 
 
 def describe_cost(cost: Cost) -> dict[str, Any]:
