@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from weft.lang.statements import WindowSpec
@@ -47,7 +48,7 @@ def strips(plan: StreamPlan, cost: Cost) -> list[Strip]:
 def standing(plan: StreamPlan, cost: Cost) -> Band | None:
     """All standing filters as one band; None if there are none."""
     names = tuple(each.query.name for each in plan.standing)
-    return Band(_label("each row", names), None, names, _sum(cost, names)) if names else None
+    return Band(_label("each row", names), None, names, sum(map(cost.of, names))) if names else None
 
 
 def _strip(plan: StreamPlan, at: int, cost: Cost, least: float) -> Strip:
@@ -55,7 +56,8 @@ def _strip(plan: StreamPlan, at: int, cost: Cost, least: float) -> Strip:
     kept = [band for band in found if band.cost >= least]
     names = tuple(name for band in found if band.cost < least for name in band.names)
     if names:
-        kept.append(Band(_label("other windows", names), None, names, _sum(cost, names)))
+        rest = sum(band.cost for band in found if band.cost < least)
+        kept.append(Band(_label("other windows", names), None, names, rest))
     readers = sum(at in tap.reads for tap in plan.taps)
     return Strip(at, plan.feeds[at], tuple(kept), readers)
 
@@ -67,19 +69,23 @@ def _derived(plan: StreamPlan, root: int) -> list[int]:
 def _bands(plan: StreamPlan, at: int, cost: Cost) -> list[Band]:
     alike: dict[WindowSpec, list[Tap]] = {}
     for tap in plan.taps:
-        if at in {each.feed for each in tap.sets}:
+        if at in _stands_at(tap):
             alike.setdefault(tap.window, []).append(tap)
     order = sorted(alike, key=lambda window: (window.range, window.slide, window.offset))
-    return [_band(window, tuple(tap.query.name for tap in alike[window]), cost) for window in order]
+    return [_band(window, alike[window], cost) for window in order]
 
 
-def _band(window: WindowSpec, names: tuple[str, ...], cost: Cost) -> Band:
-    return Band(_label(show_window(window), names), window, names, _sum(cost, names))
+def _band(window: WindowSpec, taps: Sequence[Tap], cost: Cost) -> Band:
+    """What a query with several grouping sets costs is split evenly among the bands that it is in."""
+    names = tuple(tap.query.name for tap in taps)
+    part = sum(cost.of(tap.query.name) / len(_stands_at(tap)) for tap in taps)
+    return Band(_label(show_window(window), names), window, names, part)
+
+
+def _stands_at(tap: Tap) -> set[int]:
+    """The feeds below which a query is drawn: those of its grouping sets."""
+    return {each.feed for each in tap.sets}
 
 
 def _label(what: str, names: tuple[str, ...]) -> str:
     return f"{what}: {names[0] if len(names) == 1 else f'{len(names)} queries'}"
-
-
-def _sum(cost: Cost, names: tuple[str, ...]) -> float:
-    return sum(cost.of(name) for name in names)

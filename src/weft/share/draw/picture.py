@@ -140,7 +140,8 @@ class _Picture:
         strip, room = feed.strip, FEED_WIDTH - 20
         keys = f"by {show_keys(strip.feed, sketches_of(self._plan))}" if strip.feed.keys else "one group"
         yield box(feed.x, feed.top, FEED_WIDTH, feed.height, DARKEST * strip.cost / (self._cost.total or 1.0))
-        yield text(feed.x + 8, feed.top + 15, f"f{strip.at} {keys}", room=room)
+        strand = "" if strip.feed.edges is None else f", strand {strip.feed.strand},"
+        yield text(feed.x + 8, feed.top + 15, f"f{strip.at}{strand} {keys}", room=room)
         held = f"{_many(len(strip.feed.partials), 'partial', 'partials')}, "
         yield text(feed.x + 8, feed.top + 32, held + _many(strip.queries, "query", "queries"), room=room)
         for at, band in enumerate(strip.bands):

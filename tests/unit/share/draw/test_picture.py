@@ -9,13 +9,22 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+from tests.unit.share.test_strands import planned
+from tests.unit.share.test_strands import program as in_strands
 from weft.cli import cli
 from weft.commands.demo import shipped
+from weft.lang.parse import parse_program
 from weft.lang.statements import WindowSpec
+from weft.optimize.pipeline import optimize_program
+from weft.plan.bind import bind_program
 from weft.session import Session
-from weft.share.draw.bands import MOST
+from weft.share.build import build
+from weft.share.draw.bands import MOST, strips
+from weft.share.draw.picture import draw
 from weft.share.draw.svg import LETTER, fitted
 from weft.share.draw.timeline import CLOSEST, timeline
+from weft.share.model.forecast import Basis, cost_of
+from weft.share.nodes import SharedPlan
 from weft.times import HOUR, MINUTE, SECOND
 
 STREAM = """
@@ -78,6 +87,23 @@ def test_queries_of_one_window_and_feed_are_one_band() -> None:
         "30 s every 5 s: odd",
         "1 min every 5 s: 7 queries",
     ]
+
+
+@pytest.mark.parametrize("sets", ["ROLLUP (symbol, venue)", "GROUPING SETS ((symbol), (venue))"])
+def test_bands_add_up_to_what_the_plan_costs(sets: str) -> None:
+    """A query with grouping sets is drawn below several feeds, with a part of its cost at each."""
+    grouped = windowed("b", 60, 5).replace("GROUP BY symbol", f"GROUP BY {sets}")
+    text = STREAM + windowed("a", 60, 5) + grouped
+    (plan,) = build(optimize_program(bind_program(parse_program(text)))).streams
+    cost = cost_of(plan, Basis())
+    assert sum(strip.cost for strip in strips(plan, cost)) == pytest.approx(cost.total)
+
+
+def test_feeds_of_strands_say_so() -> None:
+    plan = planned(in_strands(), 1, 1, 1, 1)
+    said = texts(ET.fromstring(draw(SharedPlan((plan,)), Basis())))
+    assert "f0, strand 1, by sym" in said
+    assert not any("strand" in each for each in texts(drawn(programs()["three"])))
 
 
 def test_what_is_too_much_is_one_band() -> None:
