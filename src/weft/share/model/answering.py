@@ -9,7 +9,7 @@ Queries that ask the same are answered together: what is done once for them is s
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
 from typing import TypeVar
@@ -29,12 +29,22 @@ from weft.times import SECOND
 Ints = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]
 Picks = tuple[tuple[Pick, str], ...]  # each with the key that it picks by
+Together = Mapping[str, tuple[int, int]]  # by query the numbers of its family and of its portion
 Thing = TypeVar("Thing", bound=Hashable)
 
 _KINDS = {kind: at for at, kind in enumerate(Kind)}
 _DISTINCT = len(_KINDS)  # values that are counted distinct, as if that were one kind more
 _HAS_BLOCKS = np.array([kind not in RUNNING_SUMS for kind in Kind] + [False], np.float64)
 _DENSE = 16  # places a cell: groups that are rarer than this in a slice are kept as a list
+
+
+def together(taps: Sequence[Tap]) -> Together:
+    """Which queries are answered together."""
+    _, families = _numbered([(asked(tap), tap.after, among(tap)) for tap in taps])
+    picking = [(family, tap.choice) for family, tap in zip(families.tolist(), taps, strict=True)]
+    _, portions = _numbered(picking)
+    both = zip(families.tolist(), portions.tolist(), strict=True)
+    return dict(zip((tap.query.name for tap in taps), both, strict=True))
 
 
 def is_dense(groups: float, rate: float, rows: float) -> bool:
@@ -72,13 +82,16 @@ class Answering:
     shows: tuple[tuple[Keys, Picks], ...]  # the keys that a row of answers shows, and what is picked of those
 
     @staticmethod
-    def of(plan: StreamPlan) -> Answering:
+    def of(plan: StreamPlan, known: Together | None = None) -> Answering:
+        """`known`: which of its queries, or of these and others, are answered together."""
         kinds = [[_KINDS[kind_of(each)] for each in feed.partials] for feed in plan.feeds]
         sets = [(at, each) for at, tap in enumerate(plan.taps) for each in tap.sets]
         predicates, wheres = _numbered([_where(plan, each) for _, each in sets])
         choices, picks = _numbered([_picks(plan, each) for _, each in sets])
         shows, shown = _numbered([_shown(plan, each) for _, each in sets])
-        families, portions = _together(plan.taps)
+        numbers = together(plan.taps) if known is None else known
+        _, families = _numbered([numbers[tap.query.name][0] for tap in plan.taps])
+        _, portions = _numbered([numbers[tap.query.name][1] for tap in plan.taps])
         _, alike = _numbered([(each.feed, each.present, each.window) for _, each in sets])
         values = [
             (at, final.feed, kind)
@@ -191,14 +204,6 @@ def _numbered(things: Sequence[Thing]) -> tuple[tuple[Thing, ...], Ints]:
     known: dict[Thing, int] = {}
     places = [known.setdefault(thing, len(known)) for thing in things]
     return tuple(known), np.array(places, np.int64)
-
-
-def _together(taps: Sequence[Tap]) -> tuple[Ints, Ints]:
-    """A number for each query, that of its family, and that of its portion."""
-    asking = [(asked(tap), tap.after, among(tap)) for tap in taps]
-    _, families = _numbered(asking)
-    _, portions = _numbered([(each, tap.choice) for each, tap in zip(asking, taps, strict=True)])
-    return families, portions
 
 
 def _sharing(numbers: Ints) -> Ints:

@@ -19,6 +19,7 @@ from functools import cached_property
 from itertools import chain
 from math import inf
 
+from weft.share.model.answering import together
 from weft.share.model.constants import Constants
 from weft.share.model.cost import Charge, Level, Own
 from weft.share.model.groupings import Groupings
@@ -52,7 +53,7 @@ class Ways:
 
     def __init__(self, plan: StreamPlan, constants: Constants) -> None:
         plan = one_strand(plan)
-        self._constants = constants
+        self._constants, self._together = constants, together(plan.taps)
         filters = [replace(plan, taps=(), feeds=(), standing=(one,)) for one in plan.standing]
         self._shared = self._priced(plan)
         self._filters = [self._priced(each) for each in filters]
@@ -97,7 +98,7 @@ class Ways:
         }
 
     def _priced(self, plan: StreamPlan) -> Priced:
-        return Priced.of(plan, self._constants, Load())
+        return Priced.of(plan, self._constants, Load(), self._together)
 
     def _as_shared(self, load: Load) -> Way:
         priced = self._shared.under(load)

@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from weft.plan.nodes import Query
-from weft.share.model.answering import Answering, is_dense
+from weft.share.model.answering import Answering, Together, is_dense
 from weft.share.model.constants import Constants, kind_of
 from weft.share.model.cost import Charge, Cost, Level, Own, by_level, summed
 from weft.share.model.load import Floats, Load, occupied
@@ -39,10 +39,11 @@ class Priced:
     fine: float
 
     @staticmethod
-    def of(plan: StreamPlan, constants: Constants, load: Load) -> Priced:
+    def of(plan: StreamPlan, constants: Constants, load: Load, together: Together | None = None) -> Priced:
+        """`together`: which of its queries, or of these and others, are answered so; None: looked up."""
         plan = rated(plan)
         fine = rate_of(plan.edges).value if _by_columns(plan) else fine_rate(plan.edges)
-        return Priced(plan, readers(plan), Answering.of(plan), constants, load, fine)
+        return Priced(plan, readers(plan), Answering.of(plan, together), constants, load, fine)
 
     def under(self, load: Load) -> Priced:
         return replace(self, load=load)
