@@ -63,8 +63,9 @@ def places(key: FeedKey, keys: Sequence[pa.Array], rows: int, buckets: int) -> P
 
 
 def spread(plan: StreamPlan) -> StreamPlan:
-    """The plan with all feeds made from rows: one that is combined from a finer feed would cross buckets."""
-    return replace(plan, feeds=tuple(replace(feed, parent=None) for feed in plan.feeds))
+    """The plan with all feeds that are read made from rows: one combined from a finer would cross buckets."""
+    read = (feed for feed in plan.feeds if not feed.common)
+    return replace(plan, feeds=tuple(replace(feed, parent=None) for feed in read))
 
 
 def split(cells: pa.Table, described: Iterable[Mapping[str, Any]], buckets: int) -> dict[str, pa.Table]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from weft.share.model.readers import aggregated, readers
-from weft.share.nodes import Feed, SharedPlan, StreamPlan, Tap
+from weft.share.nodes import SharedPlan, StreamPlan, Tap
 from weft.share.same import same_as
 from weft.share.show import shared, show_picks, show_sets, slices_of
 from weft.share.slicing import least_overlap, overlap
@@ -48,7 +48,7 @@ def _stream(plan: StreamPlan) -> dict[str, Any]:
             "exact": rate.exact,
             "reason": edges.reason,
         },
-        "feeds": [_feed(at, feed) for at, feed in enumerate(plan.feeds)],
+        "feeds": [_feed(plan, at) for at in range(len(plan.feeds))],
         "readers": [
             {"feed": f"f{at}", "partial": partial.text, "queries": list(names)}
             for (at, partial), names in readers(plan).partials.items()
@@ -62,12 +62,14 @@ def _stream(plan: StreamPlan) -> dict[str, Any]:
     }
 
 
-def _feed(at: int, feed: Feed) -> dict[str, Any]:
+def _feed(plan: StreamPlan, at: int) -> dict[str, Any]:
+    feed = plan.feeds[at]
     return {
         "feed": f"f{at}",
         "keys": [key.sql for key in feed.keys],
         "extra_key": feed.extra,
         "combined_from": None if feed.parent is None else f"f{feed.parent}",
+        "made_for": [f"f{each}" for each in plan.derived(at)] if feed.common else [],
         "strand": feed.strand,
         "partials": [partial.text for partial in feed.partials],
     }

@@ -9,7 +9,7 @@ from weft.lang.statements import Expr
 from weft.plan.nodes import Aggregation
 from weft.share.lattice import Draft, arrange
 from weft.share.members import Member, method
-from weft.share.model.deriving import pays
+from weft.share.model.deriving import pays, saves
 from weft.share.model.treatment import Facts
 from weft.share.nodes import Feed, Final, Partial, Tap
 
@@ -47,9 +47,11 @@ class Drafts:
             self._feeds = None
 
     def feeds(self, known: Callable[[], Facts]) -> tuple[Feed, ...]:
-        """All of them; `known`: what it rests on which are combined from others, asked if some are new."""
+        """All of them, and those made for them; `known`: what it rests on which, asked if some are new."""
         if self._feeds is None:
-            self._feeds = arrange(list(self._all.values()), partial(pays, facts=known()))
+            facts = known()
+            drafts = list(self._all.values())
+            self._feeds = arrange(drafts, partial(pays, facts=facts), partial(saves, facts=facts))
         return self._feeds
 
     def _place(self, draft: Draft, partial: Partial) -> int:

@@ -110,6 +110,7 @@ class Feed:
     inner: int = 0
     strand: int = 0
     edges: Edges | None = None  # where its slices are cut, if its strand is not the only one
+    common: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -266,6 +267,10 @@ class StreamPlan:
     @property
     def roots(self) -> tuple[int, ...]:
         return tuple(i for i, feed in enumerate(self.feeds) if feed.parent is None)
+
+    def derived(self, root: int) -> tuple[int, ...]:
+        """The feeds that are combined from this one."""
+        return tuple(i for i, feed in enumerate(self.feeds) if feed.parent == root)
 
 
 @dataclass(frozen=True, slots=True)

@@ -101,14 +101,21 @@ def _show_rate(edges: Edges) -> str:
 
 def _feed_row(plan: StreamPlan, at: int, sketches: Names) -> tuple[str, ...]:
     feed = plan.feeds[at]
-    readers = sum(at in tap.reads for tap in plan.taps)
     return (
         f"f{at}",
         f"by {show_keys(feed, sketches)}",
         _show_origin(feed),
         f"{len(feed.partials)} {_plural('partial', len(feed.partials))}",
-        f"{readers} {_plural('query', readers)}",
+        show_readers(plan, at),
     )
+
+
+def show_readers(plan: StreamPlan, at: int) -> str:
+    """`2 queries`; of a feed that none reads, what it is made for: `for f0, f2`."""
+    if plan.feeds[at].common:
+        return "for " + _with_more([f"f{each}" for each in plan.derived(at)])
+    readers = sum(at in tap.reads for tap in plan.taps)
+    return f"{readers} {_plural('query', readers)}"
 
 
 def show_keys(feed: Feed, sketches: Names) -> str:

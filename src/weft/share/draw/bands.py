@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from weft.lang.statements import WindowSpec
 from weft.share.model.cost import Cost
 from weft.share.nodes import Feed, StreamPlan, Tap
-from weft.share.show import show_window
+from weft.share.show import show_readers, show_window
 
 MOST = 60  # bands: of more, those that cost least become one
 
@@ -30,7 +30,7 @@ class Strip:
     at: int
     feed: Feed
     bands: tuple[Band, ...]
-    queries: int
+    readers: str
 
     @property
     def cost(self) -> float:
@@ -39,7 +39,7 @@ class Strip:
 
 def strips(plan: StreamPlan, cost: Cost) -> list[Strip]:
     """The feeds, each root before those that are combined from it."""
-    order = [at for root in plan.roots for at in (root, *_derived(plan, root))]
+    order = [at for root in plan.roots for at in (root, *plan.derived(root))]
     dearest = sorted((band.cost for at in order for band in _bands(plan, at, cost)), reverse=True)
     least = dearest[MOST - 1] if len(dearest) > MOST else 0.0
     return [_strip(plan, at, cost, least) for at in order]
@@ -58,12 +58,7 @@ def _strip(plan: StreamPlan, at: int, cost: Cost, least: float) -> Strip:
     if names:
         rest = sum(band.cost for band in found if band.cost < least)
         kept.append(Band(_label("other windows", names), None, names, rest))
-    readers = sum(at in tap.reads for tap in plan.taps)
-    return Strip(at, plan.feeds[at], tuple(kept), readers)
-
-
-def _derived(plan: StreamPlan, root: int) -> list[int]:
-    return [at for at, feed in enumerate(plan.feeds) if feed.parent == root]
+    return Strip(at, plan.feeds[at], tuple(kept), show_readers(plan, at))
 
 
 def _bands(plan: StreamPlan, at: int, cost: Cost) -> list[Band]:

@@ -143,7 +143,7 @@ class _Picture:
         strand = "" if strip.feed.edges is None else f", strand {strip.feed.strand},"
         yield text(feed.x + 8, feed.top + 15, f"f{strip.at}{strand} {keys}", room=room)
         held = f"{_many(len(strip.feed.partials), 'partial', 'partials')}, "
-        yield text(feed.x + 8, feed.top + 32, held + _many(strip.queries, "query", "queries"), room=room)
+        yield text(feed.x + 8, feed.top + 32, held + strip.readers, room=room)
         for at, band in enumerate(strip.bands):
             yield from self._band(band, feed.top + ROW * at)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
@@ -63,12 +64,17 @@ def _parent(plan: StreamPlan, places: Mapping[int, int], merged: int) -> int | N
 
 
 def _used(plan: StreamPlan, taps: Sequence[Tap]) -> dict[int, set[int]]:
-    """The feeds that the queries read, and the partials of each; a feed that others come from has theirs."""
+    """The feeds that the queries read, and the partials of each; a feed that others come from has theirs.
+
+    So do common feeds that several of them come from.
+    """
     used: dict[int, set[int]] = {}
     for tap in (each for first in taps for each in first.sets):
         used.setdefault(tap.feed, set()).add(tap.present)
         for final in tap.finals:
             used.setdefault(final.feed, set()).update(final.partials)
+    several = Counter(plan.feeds[at].parent for at in used)
+    used |= {at: set() for at, feed in enumerate(plan.feeds) if feed.common and several[at] > 1}
     for at, mine in used.items():
         parent = plan.feeds[at].parent
         if parent is not None and parent in used:
