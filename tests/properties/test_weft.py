@@ -13,7 +13,7 @@ import pytest
 from tests.cases import first
 from tests.properties.programs import STREAM, Scenario, assert_right, disagreements, run, scenario
 from weft.optimize.pipeline import optimize_program
-from weft.share import predicates, slicing
+from weft.share import drafts, predicates, slicing
 from weft.share.build import build
 from weft.share.same import same_as
 from weft.spark.replay import Replay
@@ -79,6 +79,18 @@ def test_slices_that_are_combined_change_no_answer(
     monkeypatch.setattr(slicing, "FEWER", 0)
     made = scenario(Random(5000 + seed), 20, 80, f"found by seed {5000 + seed}, slices combined")
     assert any(stream.edges.combined for stream in build(bound(made.text)).streams)
+    with weft(spark, tmp_path) as adapter:
+        wrong = disagreements(made, run(made, adapter))
+    assert_right(made, wrong)
+
+
+@pytest.mark.parametrize("seed", first(1, SEEDS[:3]))
+def test_feeds_that_no_query_asks_for_change_no_answer(
+    seed: int, spark, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(drafts, "saves", lambda *_, **__: 1.0)
+    made = scenario(Random(8000 + seed), 12, 80, f"found by seed {8000 + seed}, common feeds", sets=0.3)
+    assert any(feed.common for stream in build(bound(made.text)).streams for feed in stream.feeds)
     with weft(spark, tmp_path) as adapter:
         wrong = disagreements(made, run(made, adapter))
     assert_right(made, wrong)

@@ -12,13 +12,19 @@ from weft.lang.parse import parse_program
 from weft.optimize.pipeline import optimize_program
 from weft.plan.bind import bind_program
 from weft.plan.nodes import Program
+from weft.share import lattice
 from weft.share.build import Planner, build
+from weft.share.describe import describe
+from weft.share.draw.picture import draw
 from weft.share.lattice import Draft, arrange
 from weft.share.model.constants import Kind
 from weft.share.model.cost import Level
 from weft.share.model.forecast import Basis, cost_of
 from weft.share.model.load import Load, Loads
+from weft.share.model.subplans import some_taps
 from weft.share.nodes import Feed, StreamPlan
+from weft.share.show import show_shared
+from weft.share.strands import in_strand
 
 WINDOW = "[RANGE 60 SECONDS SLIDE 10 SECONDS]"
 BY_SYM = f"CREATE QUERY by_sym AS SELECT sym, COUNT(*) AS n FROM trades {WINDOW} GROUP BY sym;"
@@ -190,3 +196,45 @@ def test_one_is_made_for_feeds_by_the_same_signature_alone() -> None:
     hidden = {"qa": (signed,), "qb": (signed,), "qc": (), "qd": ()}
     (plan,) = build(program, hidden, basis=counted()).streams
     assert common(plan) == {f"{signed}, a, b", "c, d"}
+
+
+def test_explain_says_what_it_is_made_for() -> None:
+    shared = build(by(*EXAMPLE_4), basis=counted())
+    lines = [" ".join(line.split()) for line in show_shared(shared).splitlines()]
+    assert "f4 by a, b, c, d from rows 3 partials for f0, f1, f2, f3" in lines
+    assert "f1 by b, c combined from f4 3 partials 1 query" in lines
+    (described,) = describe(shared)["streams"]
+    assert [feed["made_for"] for feed in described["feeds"]] == [[], [], [], [], ["f0", "f1", "f2", "f3"]]
+    assert "3 partials, for f0, f1, f2, f3" in draw(shared, counted())
+
+
+def test_it_is_in_the_plan_of_several_of_its_queries() -> None:
+    (plan,) = build(by(*EXAMPLE_4), basis=counted()).streams
+    assert some_taps(plan, plan.taps, plan.edges).feeds == plan.feeds
+    assert [feed.common for feed in some_taps(plan, plan.taps[:2]).feeds] == [False, False, True]
+    assert [feed.parent for feed in some_taps(plan, plan.taps[:1]).feeds] == [None]
+
+
+def test_only_so_many_feeds_are_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lattice, "MOST", 3)
+    (plan,) = build(by("a", "b", "c", "d"), basis=counted()).streams
+    assert common(plan) == {"a, b, c"}
+    monkeypatch.setattr(lattice, "NARROW", 2)
+    (plan,) = build(by("a", "b", "c", "d"), basis=counted()).streams
+    assert not common(plan)
+
+
+def test_one_is_made_within_a_strand() -> None:
+    program, strands = by(*EXAMPLE_4), (0, 0, 1, 1)
+    hidden = {query.name: in_strand((), at) for query, at in zip(program.queries, strands, strict=True)}
+    (plan,) = build(program, hidden, counted()).streams
+    made = {feed.strand: feed for feed in plan.feeds if feed.common}
+    assert {at: tuple(key.sql for key in feed.keys) for at, feed in made.items()} == {1: ("a", "c", "d")}
+    assert made[1].edges is not None
+
+
+def test_what_was_judged_to_come_from_rows_is_not_judged_again() -> None:
+    """The union of both is the finer of them."""
+    feeds = build(by("a", "a, b")).streams[0].feeds
+    apart = arrange([_draft(feed) for feed in feeds], lambda coarse, fine: False, lambda *_: 1.0)
+    assert [feed.parent for feed in apart] == [None, None]
