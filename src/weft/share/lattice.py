@@ -58,9 +58,7 @@ class Root:
 
 
 Pays = Callable[[Draft, Draft], bool]  # is the first to be combined from the second, and not from rows?
-Saves = Callable[
-    [Root, Root, Root], float
-]  # how much, if the third is made instead of the others; 0: it is not
+Saves = Callable[[Root, Root, Root], float]  # how much, if the third is made for the others; 0: it is not
 
 
 def arrange(
