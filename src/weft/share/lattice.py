@@ -28,8 +28,8 @@ from weft.lang.statements import Expr
 from weft.share.nodes import Feed, Partial, StreamPlan, Tap
 from weft.share.signatures import is_signature
 
-MOST = 12  # feeds from rows of which pairs are looked at; of more the first
-NARROW = 100  # partials: those of one that has more take so much of every row that its keys do not matter
+MOST = 10  # feeds from rows of which pairs are looked at; of more the first
+NARROW = 30  # partials: those of one that has more take so much of every row that its keys do not matter
 
 
 @dataclass(slots=True)
