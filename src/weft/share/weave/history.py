@@ -18,7 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from weft.share.weave.classes import EdgeClass
-from weft.share.weave.points import Floats, Ints, Points, common_rates
+from weft.share.weave.points import Floats, Ints, Points, common_rates, entries_at
 
 Partition = tuple[tuple[int, ...], ...]  # of classes into groups, each sorted; sorted
 
@@ -182,16 +182,6 @@ class _Edges:
 
     def _groups_at(self, points: Ints) -> Floats:
         """For every group the weight of those of the points that it has."""
-        starts, lengths = self._first[points], self._first[points + 1] - self._first[points]
-        before = np.cumsum(lengths) - lengths
-        entries = np.repeat(starts - before, lengths) + np.arange(int(lengths.sum()))
+        entries, _ = entries_at(self._first, points)
         counts = self._counts[entries]
         return np.bincount(self._owners[entries], counts, len(self._entries)).astype(np.float64)
-
-
-def places_of(partition: Partition, count: int) -> Ints:
-    """For each class the place of its group."""
-    places = np.empty(count, np.int64)
-    for at, group in enumerate(partition):
-        places[list(group)] = at
-    return places

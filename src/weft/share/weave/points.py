@@ -105,6 +105,13 @@ def an_edge_of(slides: Ints, phases: Ints, random: np.random.Generator) -> Ints:
     return phases + slides * random.integers(0, count)
 
 
+def entries_at(first: Ints, points: Ints) -> tuple[Ints, Ints]:
+    """The entries of these points, where those of one begin at its `first`; and how many of each."""
+    starts, lengths = first[points], first[points + 1] - first[points]
+    before = np.cumsum(lengths) - lengths
+    return np.repeat(starts - before, lengths) + np.arange(int(lengths.sum())), lengths
+
+
 @dataclass(frozen=True, slots=True)
 class Probes:
     """Edges of some classes at known times, to be looked for among those of others."""
