@@ -31,6 +31,7 @@ FEWEST = 12  # but at least so many of each class
 _FAR = 1 << 51  # sampled points lie up to here, in units of the common divisor,
 _EDGES = 1 << 12  # or among so many edges
 _END = 1 << 62  # of which none lies further
+_SMALL = 1 << 30  # below, numbers are divided several times as fast
 _WHOLE = 1 << 52  # below, floating-point numbers tell whole numbers from others
 
 
@@ -50,7 +51,9 @@ class Points:
     def held(self, classes: Sequence[int]) -> Bools:
         """The points that one of the classes has."""
         held = np.zeros(len(self.weights), bool)
-        held[self.points[np.isin(self.owners, classes)]] = True
+        starts, ends = (np.searchsorted(self.owners, classes, side) for side in ("left", "right"))
+        for start, end in zip(starts.tolist(), ends.tolist(), strict=True):
+            held[self.points[start:end]] = True
         return held
 
 
@@ -197,16 +200,30 @@ def _divides(numbers: Floats | Ints, by: int) -> Bools:
 
 def common_rates(classes: Sequence[EdgeClass]) -> Floats:
     """Edges a second that each two classes have in common, exactly: see `density.common`."""
-    slides = np.array([one.pairs[0][0] for one in classes], np.int64)
-    steps = np.gcd(slides[:, None], slides[None, :])
-    once = SECOND * (steps / slides[:, None] / slides[None, :])  # how often two phases meet, if they ever do
-    meet = np.zeros(steps.shape, np.int64)
-    phases = [[phase for _, phase in one.pairs] for one in classes]
-    for mine in _columns(phases):
-        for others in _columns(phases):
-            both = (mine[:, None] >= 0) & (others[None, :] >= 0)
-            meet += both & ((mine[:, None] - others[None, :]) % steps == 0)
-    return once * meet
+    unit = gcd(*(part for one in classes for pair in one.pairs for part in pair)) or 1
+    scaled = [[(slide // unit, phase // unit) for slide, phase in one.pairs] for one in classes]
+    small = all(slide < _SMALL for pairs in scaled for slide, _ in pairs)
+    whole = np.dtype(np.int32 if small else np.int64)
+    slides, which = np.unique(np.array([pairs[0][0] for pairs in scaled], whole), return_inverse=True)
+    phases = [column.astype(whole) for column in _columns([[p for _, p in pairs] for pairs in scaled])]
+    long, rates = slides.astype(np.int64) * unit, np.empty((len(classes), len(classes)))
+    for at, slide in enumerate(slides):  # the classes of one slide: what follows from slides is found once
+        mine = np.flatnonzero(which == at)
+        steps = np.gcd(slide, slides)
+        # how often two phases meet, if they ever do
+        once = SECOND * (steps.astype(np.int64) * unit / long[at] / long)
+        rates[mine] = once[which] * _meetings([column[mine] for column in phases], phases, steps[which])
+    return rates
+
+
+def _meetings(mine: Sequence[Ints], others: Sequence[Ints], steps: Ints) -> Floats:
+    """How many phases of each class of the one and of each of the other meet."""
+    meet = np.zeros((len(mine[0]), len(steps)), np.int8)
+    for one in mine:
+        for other in others:
+            both = (one[:, None] >= 0) & (other >= 0)
+            meet += both & ((one[:, None] - other) % steps == 0)
+    return meet.astype(np.float64)
 
 
 def _columns(phases: Sequence[Sequence[int]]) -> list[Ints]:
