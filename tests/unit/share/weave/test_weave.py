@@ -32,7 +32,7 @@ from weft.lang.statements import WindowSpec
 from weft.share.weave.classes import EdgeClass
 from weft.share.weave.history import History, Partition, history_of
 from weft.share.weave.points import Points, points_of
-from weft.share.weave.search import moved
+from weft.share.weave.search import Groups, moved
 
 
 class Case:
@@ -176,6 +176,26 @@ def test_a_polish_never_makes_it_worse(windows: list[WindowSpec], price: float) 
     assert case.cost(plan, price) <= case.cost(start, price) * (1 + 1e-9)
     free, _ = moved(case.classes, case.points, price, all_apart(case.count), steps=100)
     assert case.cost(free, price) <= case.cost(all_apart(case.count), price) * (1 + 1e-9)
+
+
+@given(some_windows, prices, st.integers(0, 100))
+def test_groups_may_begin_with_what_would_be_put_there(
+    windows: list[WindowSpec], price: float, seed: int
+) -> None:
+    case = Case(windows)
+    start = at_random(case.count, seed)
+    begun = Groups(case.classes, case.points, price, start)
+    put = Groups(case.classes, case.points, price)
+    for place, group in enumerate(start):
+        for at in group:
+            put.put(at, place)
+    assert begun.partition() == put.partition() == start
+    assert begun.costs(slice(None)) == pytest.approx(put.costs(slice(None)), abs=1e-9)
+    while begun.improve():
+        assert put.improve()
+        assert begun.partition() == put.partition()
+        fresh = Groups(case.classes, case.points, price, begun.partition())
+        assert np.sort(begun.costs(slice(None))) == pytest.approx(np.sort(fresh.costs(slice(None))), abs=1e-9)
 
 
 @given(some_windows, prices)
