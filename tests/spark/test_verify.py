@@ -81,3 +81,27 @@ def test_answers_are_equal_until_one_is_altered(session: weft.Session, tmp_path:
     (line,) = [line for line in found.differences if "begins" in line]
     assert line.split()[:3] == ["-", "begins", f"{lost['valid_from']:%H:%M:%S}"]
     assert line.split()[3] == str(lost["id"])
+
+
+def test_rows_that_statistics_of_parquet_do_not_know_of_are_read(spark: SparkSession, tmp_path: Path) -> None:
+    """The greatest value of a column is one without NaN there, and in Spark NaN is the greatest."""
+    times = pa.array([n * 1_000_000 for n in range(6)], pa.timestamp("us", "UTC"))
+    x = pa.array([float("nan") if n % 2 else float(n) for n in range(6)])
+    (tmp_path / "in").mkdir()
+    pq.write_table(
+        pa.table({"id": pa.array(range(6), pa.int32()), "x": x, "at": times}), tmp_path / "in" / "0.parquet"
+    )
+    with weft.Session(spark, tmp_path / "home") as made:
+        made.sql(f"""
+            CREATE STREAM s (id INT, x DOUBLE, at TIMESTAMP) TIMESTAMP BY at DELAY 0 SECONDS MAX AHEAD OFF
+              FROM parquet OPTIONS ('path' = '{tmp_path / "in"}');
+            CREATE QUERY standing AS SELECT id FROM s WHERE x = double('NaN');
+            CREATE QUERY windows AS SELECT COUNT(*) AS n FROM s [RANGE 2 SECONDS] WHERE x > 5e0;
+        """)
+        made.start(once=True, drain=True)
+        assert made.wait(180)
+        found = {name: made.verify(name) for name in ("standing", "windows")}
+    assert {name: (one.rows, one.differences) for name, one in found.items()} == {
+        "standing": (3, []),
+        "windows": (3, []),
+    }

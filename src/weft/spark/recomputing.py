@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from types import TracebackType
 from typing import Self
 
@@ -22,6 +23,28 @@ from weft.spark.sql import quoted
 # Pieces are small and their plans are long: what Spark decides anew between stages takes longer than they do.
 _SETTINGS = {"spark.sql.adaptive.enabled": "false", "spark.sql.shuffle.partitions": "4"}
 
+# Parquet and ORC leave out what their own comparisons and statistics refuse, and these know no NaN.
+_PLAIN = {"spark.sql.parquet.filterPushdown": "false", "spark.sql.orc.filterPushdown": "false"}
+
+
+@contextmanager
+def reading_plainly(spark: SparkSession) -> Iterator[None]:
+    """Meanwhile all rows of files are read, and only Spark says which of them pass."""
+    before = _set(spark, _PLAIN)
+    try:
+        yield
+    finally:
+        _set(spark, before)
+
+
+def _set(spark: SparkSession, settings: Mapping[str, str | None]) -> dict[str, str | None]:
+    """Change settings; gives those of before, as they are to be put back."""
+    before = {name: spark.conf.get(name) for name in settings}
+    for name, value in settings.items():
+        if value is not None:
+            spark.conf.set(name, value)
+    return before
+
 
 class SparkEngine:
     """Runs SQL over tables that are there for as long as it is."""
@@ -31,13 +54,7 @@ class SparkEngine:
     def __init__(self, spark: SparkSession) -> None:
         self._spark = spark
         self._put: set[str] = set()
-        self._before = {name: spark.conf.get(name) for name in _SETTINGS}
-        self._set(_SETTINGS)
-
-    def _set(self, settings: Mapping[str, str | None]) -> None:
-        for name, value in settings.items():
-            if value is not None:
-                self._spark.conf.set(name, value)
+        self._before = _set(spark, _SETTINGS)
 
     def put(self, name: str, rows: pa.Table) -> None:
         """Make these the rows of a table."""
@@ -55,7 +72,7 @@ class SparkEngine:
     ) -> None:
         for name in self._put:
             self._spark.catalog.dropTempView(name)
-        self._set(self._before)
+        _set(self._spark, self._before)
 
 
 def read_again(spark: SparkSession, home: Home, stream: Stream, last_batch: int) -> pa.Table | None:

@@ -35,17 +35,20 @@ def verify(
 
     `tell` is told from time to time how far it has come.
     """
+    from weft.spark.recomputing import reading_plainly  # noqa: PLC0415  imports pyspark
+
     query = _find(program, name)
     looked = Home.look(home)
     version = _version(Catalog(looked), query, program)
     last = AnswerLog(looked).last
     if last is None:
         return Verification(query.name, 0, 0, True, [], "nothing has been answered yet")
-    match query.plan:
-        case Related(relation=Emitted() as relation):
-            return _verify_related(spark, looked, program, query, relation, version, tell)
-        case _:
-            return verify_windows(spark, looked, program, query, version, last)
+    with reading_plainly(spark):
+        match query.plan:
+            case Related(relation=Emitted() as relation):
+                return _verify_related(spark, looked, program, query, relation, version, tell)
+            case _:
+                return verify_windows(spark, looked, program, query, version, last)
 
 
 def _verify_related(
