@@ -63,6 +63,8 @@ def test_a_run_from_files_over_a_restart(spark: SparkSession, tmp_path: Path) ->
         CREATE QUERY r AS SELECT {SELECTED} FROM s [RANGE 4 SECONDS SLIDE 2 SECONDS] GROUP BY ROLLUP (a, b);
         CREATE QUERY most AS SELECT a, b, COUNT(DISTINCT c) AS n FROM s [RANGE 4 SECONDS]
           GROUP BY CUBE (a, b) HAVING COUNT(*) > 1 ORDER BY n DESC, GROUPING_ID() LIMIT 3;
+        CREATE QUERY twice AS SELECT a, SUM(c) AS total FROM s [RANGE 1 SECOND] WHERE c > 1
+          GROUP BY GROUPING SETS ((a), (), ()) EMIT EMPTY;
     """
     text = DECLARED.format(source=tmp_path / "in") + program
     oracle = DuckOracle()
@@ -75,7 +77,7 @@ def test_a_run_from_files_over_a_restart(spark: SparkSession, tmp_path: Path) ->
             session.sql(text)
             session.start(once=True, drain=number == 3)
             assert session.wait(120)
-            found = {name: session.verify(name) for name in ("r", "most")}
+            found = {name: session.verify(name) for name in ("r", "most", "twice")}
             assert [(name, told.differences) for name, told in found.items() if not told.equal] == []
     oracle.drain(None)
     with Session(spark, tmp_path / "home") as session:

@@ -304,6 +304,22 @@ def test_verify_of_all_fails_with_the_gravest(program, made) -> None:
     assert weft("verify", program, "highs").exit_code == 0
 
 
+def test_a_query_that_cannot_be_verified_leaves_the_others(program, made) -> None:
+    def verify(name: str, tell: object) -> SimpleNamespace:
+        if name == "highs":
+            raise ValueError("odd plan\nin many lines")
+        return found(False, "", "missing: a")
+
+    made.session.program = SimpleNamespace(
+        queries=(SimpleNamespace(name="highs"), SimpleNamespace(name="lows"))
+    )
+    made.session.verify = verify
+    result = weft("verify", program)
+    assert result.exit_code == 70
+    assert "highs: not verified: ValueError: odd plan\nlows: DIFFERENT" in result.stdout
+    assert "error[unexpected]" in result.stderr
+
+
 # -- test
 
 

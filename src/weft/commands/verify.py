@@ -8,8 +8,9 @@ from pathlib import Path
 
 import click
 
-from weft.cli import CANNOT_RUN, DIFFERENT
+from weft.cli import CANNOT_RUN, DIFFERENT, exit_code, in_our_words, show_error
 from weft.commands.options import conf_option, home_beside, home_option, master_option, program_argument, read
+from weft.errors import WeftError
 from weft.log.paths import AnyPath
 from weft.session import Session
 from weft.terminal.figures import many
@@ -55,7 +56,17 @@ def _clear() -> None:
 
 
 def _verify(session: Session, name: str) -> int:
-    found = session.verify(name, _progress(name))
+    """The exit code of one query; a bug that one brings to light leaves the others to be verified."""
+    try:
+        found = session.verify(name, _progress(name))
+    except WeftError:
+        raise
+    except Exception as error:
+        told = in_our_words(error)
+        _clear()
+        click.echo(f"{name}: not verified: {told.what.splitlines()[0]}")
+        show_error(told)
+        return exit_code(told)
     _clear()
     windows = f"{many(found.windows, 'window')}, " if found.windows else ""  # a standing filter has none
     counted = windows + many(found.rows, "row")

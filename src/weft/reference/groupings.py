@@ -4,21 +4,36 @@ from __future__ import annotations
 
 from weft.reference.shape import Shape
 
+HELD = "_weft_held"  # how many rows of the window the group holds
 
-def group_by(parts: Shape, end: str, time: str) -> str:
-    """The clause that groups the rows placed in windows, told apart by `end`.
 
-    The row of nulls that stands for an empty window is a group of the set () alone: its keys are not null.
-    """
+def group_by(parts: Shape, end: str) -> str:
+    """The clause that groups the rows placed in windows, told apart by `end`."""
     keys = [key.name for key in parts.keys]
     if not parts.sets:
         return f" GROUP BY {', '.join([end, *keys])}"
     sets = (f"({', '.join([end, *(keys[at] for at in each)])})" for each in parts.sets)
-    clause = f" GROUP BY GROUPING SETS ({', '.join(sets)})"
-    if not parts.emit_empty or not keys:
-        return clause
-    without_keys = f"{' + '.join(f'GROUPING({key})' for key in keys)} = {len(keys)}"
-    return f"{clause} HAVING COUNT({time}) > 0 OR {without_keys}"
+    return f" GROUP BY GROUPING SETS ({', '.join(sets)})"
+
+
+def held(parts: Shape, time: str) -> list[str]:
+    """The column that `filled` asks for."""
+    return [f"COUNT({time}) AS {HELD}"] if _may_be_hollow(parts) else []
+
+
+def filled(parts: Shape, groups: str) -> str | None:
+    """The groups without those that only the row of nulls of an empty window is in; None: there are none.
+
+    That row is a group of the set () alone: its keys are not null. This is no HAVING, in which Spark knows no
+    GROUPING where a set is named twice.
+    """
+    if not _may_be_hollow(parts):
+        return None
+    return f"SELECT * FROM {groups} WHERE {HELD} > 0 OR _gid = {(1 << len(parts.keys)) - 1}"
+
+
+def _may_be_hollow(parts: Shape) -> bool:
+    return bool(parts.sets and parts.keys) and parts.emit_empty
 
 
 def groupings(parts: Shape) -> list[str]:

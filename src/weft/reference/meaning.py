@@ -19,7 +19,7 @@ from weft.reference.arguments import arg_names, as_boolean, filter_name, wanted
 from weft.reference.dialect import Dialect, Types
 from weft.reference.duckdb import DuckDB
 from weft.reference.ends import first_end, last_end
-from weft.reference.groupings import group_by, grouping_types, groupings
+from weft.reference.groupings import filled, group_by, grouping_types, groupings, held
 from weft.reference.shape import Shape, shape
 from weft.reference.spark import Spark
 from weft.times import Instant
@@ -163,12 +163,14 @@ def _group(stages: Stages, parts: Shape, window: WindowSpec, engine: Dialect) ->
     for call in parts.aggregations:
         where = [*present, *([filter_name(call)] if call.filter is not None else [])]
         calls += engine.aggregated(call, arg_names(call), where, TIME)
-    columns = ", ".join([f"{end} AS {END}", *keys, *groupings(parts), *calls])
-    stages.append(("grouped", f"SELECT {columns} FROM placed{group_by(parts, end, TIME)}"))
+    columns = ", ".join([f"{end} AS {END}", *keys, *groupings(parts), *held(parts, TIME), *calls])
+    stages.append(("grouped", f"SELECT {columns} FROM placed{group_by(parts, end)}"))
+    if (those := filled(parts, "grouped")) is not None:
+        stages.append(("filled", those))
     start = engine.instant(f"{END} - {window.range}")
     carried = ", ".join([END, f"{start} AS window_start", f"{engine.instant(END)} AS window_end", *keys])
     carried = ", ".join([carried, *grouping_types(parts)])
-    stages.append(("finished", engine.finished("grouped", carried, parts.aggregations)))
+    stages.append(("finished", engine.finished(_last(stages), carried, parts.aggregations)))
 
 
 def _finish(stages: Stages, parts: Shape, engine: Dialect) -> None:
