@@ -19,6 +19,7 @@ from weft.engine.shape import Job
 from weft.errors import RunError
 from weft.session import Session
 from weft.spark import finish
+from weft.terminal.report import read_status
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -234,6 +235,22 @@ def test_a_generator_with_an_end_may_be_run_again(place: Place) -> None:
     place.run(generated)
     place.run(generated, drain=True)
     assert sum(place.answers("g", "n")) == 200
+
+
+def test_a_run_whose_last_query_is_dropped_is_idle_until_there_is_another(place: Place) -> None:
+    place.arrive(1, 9)
+    with place.session(COUNT) as session:
+        session.start()
+        wait_for(session, 1)
+        assert session.status().state == "running"
+        session.sql("DROP QUERY n")
+        assert not session.wait(0.1)
+        assert session.status().state == "idle"
+        session.sql(COUNT.replace("QUERY n", "QUERY m"))
+        assert session.status().state == "running"
+    told = read_status(place.home)
+    assert told is not None
+    assert told.state == "stopped"
 
 
 def wait_for(session: Session, batches: int) -> None:

@@ -73,6 +73,9 @@ def test_a_program_that_is_not_heard_of_is_in_doubt() -> None:
     status = a_status()
     assert "running, 1.00 s ago" in as_text(report(status, NOW, ()))
     assert "it has died, or is stuck" in as_text(report(status, NOW + 60, ()))
+    idle = a_status(state="idle")
+    assert "idle, 1.00 s ago" in as_text(report(idle, NOW, ()))
+    assert "it has died, or is stuck" in as_text(report(idle, NOW + 60, ()))
     stopped = a_status(state="stopped")
     assert "stopped, 1 min 1 s ago" in as_text(report(stopped, NOW + 60, ()))
 

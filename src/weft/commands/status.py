@@ -28,8 +28,9 @@ def command(queries: tuple[str, ...], home: AnyPath | None, form: str) -> None:
 
     \b
     --format json: one object
-      home, state (running|stopped), updated (seconds since 1970), steps, cells, state_bytes, placement,
-      step_seconds, latency_seconds, partials_apart, partials_shared, row_updates_apart, row_updates_shared
+      home, state (running|idle|stopped; idle: no query reads a stream), updated (seconds since 1970), steps,
+      cells, state_bytes, placement, step_seconds, latency_seconds, partials_apart, partials_shared,
+      row_updates_apart, row_updates_shared
       streams: [name, state (running|idle|stopped|failed), error, batches, rows, rows_per_second, max_time,
                 watermark, late, no_time, ahead, corrupt, batch_seconds]
       measured: what was counted and used during the last minute, CPU time in seconds; switches: [at, why,

@@ -38,10 +38,11 @@ def report(
     pace: Mapping[str, Pace],
     placed: str = "",
     unread: Mapping[str, str] | None = None,
+    state: str = "running",
 ) -> Status:
     """The status of a program, as of now; `placed` tells where its cells are, `unread` of tables why not."""
     with runtime.lock:  # the program in force does not change meanwhile
-        found = replace(_report(runtime, sinks, pace), placement=placed)
+        found = replace(_report(runtime, sinks, pace), placement=placed, state=state)
         return replace(found, tables=_table_statuses(runtime, unread or {}))
 
 
@@ -78,7 +79,7 @@ def _report(runtime: Runtime, sinks: Mapping[str, SinkStatus], pace: Mapping[str
     saving = runtime.plan.saving
     return Status(
         home=str(runtime.home.path),
-        state="running" if any(p.state == "running" for p in pace.values()) else "stopped",
+        state="",  # whoever runs it knows
         steps=runtime.step_number + 1,
         streams=tuple(_stream_status(runtime, name, pace.get(name)) for name in runtime.states),
         queries=tuple(queries),

@@ -18,7 +18,7 @@ def reported(home: AnyPath) -> Measured:
         status = Status.from_json((home / STATUS_FILE).read_text())
     except (OSError, ValueError, TypeError, KeyError):  # none, or of another version
         raise _not_running(home, "it has no report of a run") from None
-    if status.state != "running":
+    if status.state == "stopped":
         raise _not_running(home, "it has ended")
     if time.time() - status.updated > SILENT_AFTER or not status.measured:
         raise _not_running(home, "it has not been heard of for a minute")

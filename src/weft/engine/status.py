@@ -65,7 +65,7 @@ class QueryStatus:
 @dataclass(frozen=True, slots=True)
 class Status:
     home: str
-    state: str  # running | stopped
+    state: str  # running | idle: no query reads a stream | stopped
     steps: int
     streams: tuple[StreamStatus, ...]
     queries: tuple[QueryStatus, ...]

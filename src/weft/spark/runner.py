@@ -109,6 +109,12 @@ class Runner:
                 ingest.stop()
                 ingest.start(self.trigger, self.once)
 
+    def state(self) -> str:
+        """Of the run as a whole, whether or not a stream of it is just being started again."""
+        if self._stopping.is_set():
+            return "stopped"
+        return "running" if self.ingests else "idle"
+
     def pace(self) -> dict[str, Pace]:
         return {name: ingest.pace() for name, ingest in self.ingests.items()}
 

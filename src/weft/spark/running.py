@@ -137,7 +137,12 @@ class Running:
     def status(self) -> Status:
         placed = self.placement.show(self.runtime)
         return report(
-            self.runtime, self.delivery.status(), self.runner.pace(), placed, self.refreshing.errors
+            self.runtime,
+            self.delivery.status(),
+            self.runner.pace(),
+            placed,
+            self.refreshing.errors,
+            self.runner.state(),
         )
 
     def measured(self) -> Measured:

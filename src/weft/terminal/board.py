@@ -73,7 +73,7 @@ def starting(title: str) -> RenderableType:
 
 def _header(view: View) -> Text:
     status = view.status
-    colour = {"running": "green", "stopped": "yellow"}.get(status.state, "red")
+    colour = {"running": "green", "idle": "yellow", "stopped": "yellow"}.get(status.state, "red")
     text = Text.assemble(
         (" weft ", "bold reverse"), " ", (view.title, "bold"), f"  {len(status.queries)} queries  "
     )

@@ -37,9 +37,9 @@ def read_status(home: AnyPath) -> Status | None:
 
 
 def state(status: Status, now: float) -> str:
-    """Its state in words; a program that says it runs but is no longer heard has probably died."""
+    """Its state in words; a program that has not said it ended but is no longer heard has probably died."""
     ago = max(0.0, now - status.updated)
-    if status.state == "running" and ago > SILENT_AFTER:
+    if status.state != "stopped" and ago > SILENT_AFTER:
         return f"not heard of for {span(ago)}: it has died, or is stuck; start it again and it goes on"
     return f"{status.state}, {span(ago)} ago"
 
