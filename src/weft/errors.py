@@ -10,6 +10,8 @@ from collections.abc import Iterable
 from difflib import get_close_matches
 from typing import NamedTuple
 
+_LISTED = 8  # names, where all are told
+
 
 class Place(NamedTuple):
     """A stretch of program text: line and column count from 1, `length` is in characters."""
@@ -97,3 +99,11 @@ def nearest(name: str, known: Iterable[str]) -> str:
     by_lower = {candidate.lower(): candidate for candidate in known}
     found = get_close_matches(name.lower(), by_lower, n=1, cutoff=0.6)
     return f"did you mean `{by_lower[found[0]]}`?" if found else ""
+
+
+def nearest_or_all(name: str, known: Iterable[str]) -> str:
+    """The known name nearest to `name`; where none is near, which there are."""
+    there = sorted(known)
+    shown, more = ", ".join(there[:_LISTED]), len(there) - _LISTED
+    listed = f"there are {shown}" + (f" and {more:,} more" if more > 0 else "")
+    return nearest(name, there) or (listed if there else "there is none")

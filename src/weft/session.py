@@ -103,6 +103,7 @@ class Session:
 
     def sql(self, text: str, file: str = "<text>") -> list[str]:
         """Carry out statements: all of them, or, if one is wrong, none. Gives what SHOW and EXPLAIN say."""
+        _check_text(text)
         with uncollected():
             read = read_program(text, file)
             program = self._bind(read)
@@ -349,13 +350,17 @@ class Session:
         """All answers of a query so far, as an Arrow table; needs no Spark."""
         from weft import results  # noqa: PLC0415  Arrow is not needed before
 
-        queries = (query for query in self.program.queries if query.name.lower() == name.lower())
+        queries = [query for query in self.program.queries if query.name.lower() == name.lower()]
+        if queries and not results.knows(self.home, name):
+            what = f"query `{queries[0].name}` has not run in {self.home}, so it has no answers"
+            raise RunError("not-started", what, help="start() the session first")
         columns = {one.name: one.type for query in queries for one in schema(query.plan)}
         return results.all_answers(results.find(self.home, name, version), columns)
 
     def results(self, name: str, version: int | None = None) -> DataFrame:
         """All answers of a query so far, as a Spark DataFrame."""
-        return self.spark.createDataFrame(self.table(name, version))
+        found = self.table(name, version)  # before Spark is started for what is not there
+        return self.spark.createDataFrame(found)
 
     def verify(self, name: str, tell: Callable[[str], None] = lambda _: None) -> Verification:
         """Compute the answers of a query again, from the committed input by plain Spark SQL, and compare.
@@ -371,6 +376,15 @@ class Session:
 
     def _repr_html_(self) -> str:
         return f"<pre>{html.escape(str(self.explain()))}</pre>"
+
+
+def _check_text(given: object) -> None:
+    if not isinstance(given, str):
+        raise QueryError(
+            "not-text",
+            f"a program is a text, not {given!r}",
+            help="sql('CREATE STREAM ...'), or of a file sql(Path('app.sql').read_text(), file='app.sql')",
+        )
 
 
 def _checked_trigger(text: str) -> str:

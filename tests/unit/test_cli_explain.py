@@ -7,6 +7,7 @@ import re
 import time
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from click.testing import CliRunner
@@ -67,19 +68,26 @@ def test_what_is_assumed_is_said_and_can_be_given(program: Path) -> None:
 
 
 @pytest.mark.parametrize("option", ["--rate", "--groups"])
-@pytest.mark.parametrize("number", ["0", "-5", "many"])
+@pytest.mark.parametrize("number", ["0", "-5", "many", "nan", "inf"])
 def test_what_cannot_be_a_load_is_refused(program: Path, option: str, number: str) -> None:
     result = weft(program, option, number)
     assert result.exit_code == 2
     assert option in result.stderr
 
 
-@pytest.mark.parametrize("number", [0, -1.0, float("inf"), float("nan")])
-def test_a_session_refuses_it_as_well(number: float) -> None:
+@pytest.mark.parametrize("number", [0, -1.0, float("inf"), float("nan"), "fast", True])
+def test_a_session_refuses_it_as_well(number: Any) -> None:
     session = Session()
     session.sql(PROGRAM)
     with pytest.raises(RunError, match="bad-groups"):
         session.explain(groups=number)
+
+
+def test_a_query_that_is_not_there_is_told_with_those_that_are(program: Path) -> None:
+    result = weft(program, "nosuch")
+    assert result.exit_code == 1
+    assert "there is no query `nosuch`\n  help: there are high, low" in result.stderr
+    assert "did you mean `high`?" in weft(program, "hihg").stderr
 
 
 def test_constants_of_the_home_are_used_and_named(program: Path, tmp_path: Path) -> None:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from weft.errors import RunError, WeftError
+from weft.errors import QueryError, RunError, WeftError
 from weft.session import Session
 from weft.times import trigger
 
@@ -52,3 +53,20 @@ def test_tables_views_and_queries_over_them_are_kept_until_they_are_dropped() ->
     session.sql("DROP QUERY named; DROP VIEW v; DROP TABLE n")
     assert [query.name for query in session.program.queries] == ["q"]
     assert (session.program.tables, session.program.views) == ((), ())
+
+
+@pytest.mark.parametrize("given", [None, b"SHOW QUERIES", 5, Path("app.sql")])
+def test_what_is_no_text_is_no_program(given: Any) -> None:
+    with pytest.raises(QueryError, match="a program is a text, not "):
+        Session().sql(given)
+
+
+def test_before_it_is_started_there_are_no_answers_and_no_spark(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Session, "spark", property(lambda session: pytest.fail("Spark is started")))
+    session = Session(home=tmp_path / "home")
+    session.sql(PROGRAM)
+    for ask in (session.results, session.table):
+        with pytest.raises(RunError, match=r"query `q` has not run in .*\n  help: start\(\) the session"):
+            ask("q")

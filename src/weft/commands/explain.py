@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from math import isfinite
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,21 @@ from weft.errors import RunError
 from weft.log.paths import AnyPath
 from weft.session import Session
 
-POSITIVE = click.FloatRange(min=0, min_open=True)
+
+class Positive(click.FloatRange):
+    """A finite number above zero: a range of click's lets NaN pass."""
+
+    def __init__(self) -> None:
+        super().__init__(min=0, min_open=True)
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        number = super().convert(value, param, ctx)
+        if not isfinite(number):
+            self.fail(f"{value} is no finite number.", param, ctx)
+        return number
+
+
+POSITIVE = Positive()
 
 
 @click.command("explain")

@@ -12,7 +12,7 @@ from rich.console import Console
 
 from weft.commands.homes import find_home, home_of_answers_option
 from weft.engine.status import QueryStatus, Status
-from weft.errors import RunError, nearest
+from weft.errors import RunError, nearest_or_all
 from weft.log.paths import AnyPath
 from weft.terminal.report import as_text, read_status, report
 
@@ -61,5 +61,5 @@ def _chosen(status: Status, names: tuple[str, ...]) -> tuple[QueryStatus, ...]:
     for name in names:
         if name.lower() not in by_name:
             known = [query.name for query in status.queries]
-            raise RunError("unknown-query", f"there is no query `{name}`", help=nearest(name, known))
+            raise RunError("unknown-query", f"there is no query `{name}`", help=nearest_or_all(name, known))
     return tuple(by_name[name.lower()] for name in names) or status.queries

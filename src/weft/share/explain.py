@@ -7,7 +7,7 @@ import json
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Self
 
-from weft.errors import QueryError, nearest
+from weft.errors import QueryError, nearest_or_all
 from weft.plan.nodes import Program, Query
 from weft.plan.show import show
 from weft.share.build import build
@@ -128,4 +128,4 @@ def _find(program: Program, name: str) -> Query:
         if query.name.lower() == name.lower():
             return query
     names = [query.name for query in program.queries]
-    raise QueryError("unknown-query", f"there is no query `{name}`", help=nearest(name, names))
+    raise QueryError("unknown-query", f"there is no query `{name}`", help=nearest_or_all(name, names))

@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from weft import results
 from weft.engine.epochs import Texts
-from weft.errors import QueryError, RunError, nearest
+from weft.errors import QueryError, RunError, nearest_or_all
 from weft.log.answers import AnswerLog
 from weft.log.catalog import Catalog, QueryVersion
 from weft.log.home import Home
@@ -101,7 +101,7 @@ def _find(program: Program, name: str) -> Query:
     for query in program.queries:
         if query.name.lower() == name.lower():
             return query
-    help = nearest(name, [query.name for query in program.queries])
+    help = nearest_or_all(name, [query.name for query in program.queries])
     raise QueryError("unknown-query", f"there is no query `{name}` in the program", help=help)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from math import expm1, fsum, log2, prod
+from numbers import Real
 
 import numpy as np
 import numpy.typing as npt
@@ -137,9 +138,13 @@ class Loads:
 def checked(rows: float | None, groups: float | None) -> tuple[float | None, float | None]:
     """What a user says a stream brings, refused if it is no number above zero."""
     for what, number in (("rate", rows), ("groups", groups)):
-        if number is not None and not 0 < number < float("inf"):
-            raise RunError(f"bad-{what}", f"{what} = {number:g} is no number above 0", help="leave it out")
+        if number is not None and not _is_positive(number):
+            raise RunError(f"bad-{what}", f"{what} = {number!r} is no number above 0", help="leave it out")
     return rows, groups
+
+
+def _is_positive(number: object) -> bool:
+    return isinstance(number, Real) and not isinstance(number, bool) and 0 < float(number) < float("inf")
 
 
 def _in_order(keys: Keys) -> Keys:
