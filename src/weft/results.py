@@ -17,10 +17,10 @@ import pyarrow.csv
 import pyarrow.json
 import pyarrow.parquet as pq
 
-from weft.engine.sinkoptions import FORMATS, FileOptions, file_options
 from weft.errors import RunError, nearest
 from weft.kernels.arrow import arrow_type
 from weft.lang.parse import parse_program
+from weft.lang.sinkoptions import FORMATS, FileOptions, file_options
 from weft.lang.statements import CreateQuery, CreateRelation, Sink
 from weft.log.catalog import Catalog, QueryVersion
 from weft.log.durable import entries, find_record

@@ -13,9 +13,9 @@ import pytest
 import weft
 from tests.spark.plans import TRADES, stream
 from weft.errors import QueryError, RunError
+from weft.lang.generatoroptions import generator
 from weft.plan.nodes import Stream
 from weft.spark.committed import read_committed
-from weft.spark.generator import generator
 from weft.spark.ingest import Ingest
 from weft.spark.sources import open_stream
 from weft.spark.stream import start_stream

@@ -29,9 +29,9 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from weft.engine.datasets import parts, staging_for, sync_way, take_dataset
-from weft.engine.sinkoptions import FileOptions, file_options
 from weft.engine.tails import WHOLE_ROW_GROUP, ParquetTail, Tail, TextTail, plain_table
 from weft.engine.textrows import csv_lines, json_lines
+from weft.lang.sinkoptions import FileOptions, file_options
 from weft.log.durable import (
     checksum,
     damaged,

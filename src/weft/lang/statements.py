@@ -100,6 +100,7 @@ class CreateStream:
     keep_late: bool = False
     place: Place | None = field(default=None, compare=False, repr=False)
     time_place: Place | None = field(default=None, compare=False, repr=False)  # of the name in TIMESTAMP BY
+    source_place: Place | None = field(default=None, compare=False, repr=False)  # of the format and OPTIONS
 
 
 @dataclass(frozen=True, slots=True)

@@ -109,8 +109,9 @@ def _keep_late(cursor: Cursor) -> Clauses:
 
 def _from(cursor: Cursor) -> Clauses:
     cursor.expect("FROM", help="write FROM parquet OPTIONS ('path' = 'in')")
+    start = cursor.index
     format, options = format_and_options(cursor, "FROM")
-    return {"format": format, "options": options}
+    return {"format": format, "options": options, "source_place": cursor.place_since(start)}
 
 
 _READERS: dict[str, Callable[[Cursor], Clauses]] = {

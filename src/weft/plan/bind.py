@@ -9,6 +9,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from weft.errors import Errors, Place, QueryError, nearest
+from weft.lang.generatoroptions import generator
+from weft.lang.sinkoptions import check_sink
 from weft.lang.statements import (
     CreateQuery,
     CreateRelation,
@@ -87,6 +89,8 @@ def _bind_streams(
             problems.add(_duplicate("stream", statement.name, statement.place))
             continue
         streams[statement.name.lower()] = bind_stream(statement, told, problems)
+        if statement.format == "generator":
+            problems.attempt(generator, statement)
     return streams
 
 
@@ -143,6 +147,8 @@ def _bind_rest(
             case CreateQuery(name=name, place=place) | CreateRelation(name=name, place=place):
                 problems.attempt(bound.check_new, "query", name, place)
                 bound.queries[name.lower()] = problems.attempt(_bind_created, statement, bound)
+                if statement.sink is not None:
+                    problems.attempt(check_sink, name, statement.sink)
             case CreateView(name=name, place=place):
                 problems.attempt(bound.check_new, "view", name, place)
                 bound.views[name.lower()] = problems.attempt(_bind_view, statement, bound)

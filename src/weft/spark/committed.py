@@ -14,10 +14,11 @@ from urllib.parse import unquote
 from pyspark.sql import DataFrame, SparkSession
 
 from weft.errors import RunError
+from weft.lang.generatoroptions import generator
 from weft.log.durable import entries
 from weft.log.paths import AnyPath
 from weft.plan.nodes import Stream
-from weft.spark.generator import generated, generator
+from weft.spark.generator import generated
 from weft.spark.sources import FILES, file_schema, shaped, source_options
 from weft.spark.sql import CORRUPT, quoted
 

@@ -9,74 +9,15 @@ The start is kept in the checkpoint: `'start' = 'now'` means the moment of the f
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
-from dataclasses import dataclass
 
 from pyspark.sql import DataFrame, SparkSession
 
-from weft.errors import QueryError, nearest
+from weft.lang.generatoroptions import Generator, generator
 from weft.lang.statements import CreateStream
-from weft.times import Duration, duration, instant
+from weft.times import Instant
 
-_DEFAULTS = {
-    "preset": "market",
-    "rows.per.batch": "1000",
-    "rows.per.second": "1000",
-    "rows": "",
-    "symbols": "100",
-    "start": "2026-01-01T00:00:00",
-    "disorder": "0 seconds",
-    "seed": "0",
-}
 _VENUES = ("XNYS", "XNAS", "ARCX", "BATS", "IEXG")
 _SMALL_BATCH = 50_000
-
-
-@dataclass(frozen=True, slots=True)
-class Generator:
-    """What a generator was asked for."""
-
-    rows_per_batch: int
-    rows_per_second: int
-    rows: int | None
-    symbols: int
-    start: str
-    disorder: Duration
-    seed: int
-
-    @property
-    def batches(self) -> int | None:
-        """After how many batches it has given all its rows; None: never."""
-        return None if self.rows is None else -(-self.rows // self.rows_per_batch)
-
-    @property
-    def milliseconds_per_batch(self) -> int:
-        return max(1, self.rows_per_batch * 1000 // self.rows_per_second)
-
-
-def generator(declared: CreateStream) -> Generator:
-    """The generator that a stream declares."""
-    given = {key.lower(): value for key, value in declared.options}
-    for key in given:
-        if key not in _DEFAULTS:
-            raise _wrong(declared, f"the generator has no option '{key}'", nearest(key, _DEFAULTS))
-    options = _DEFAULTS | given
-    if options["preset"] != "market":
-        raise _wrong(declared, f"the generator has no preset '{options['preset']}'", "it has 'market'")
-    disorder = duration(options["disorder"])
-    if disorder is None:
-        raise _wrong(
-            declared, f"'disorder' is no duration: '{options['disorder']}'", "for example '2 seconds'"
-        )
-    return Generator(
-        rows_per_batch=_whole(declared, options, "rows.per.batch"),
-        rows_per_second=_whole(declared, options, "rows.per.second"),
-        rows=_whole(declared, options, "rows", least=0) if options["rows"] else None,
-        symbols=_whole(declared, options, "symbols"),
-        start=options["start"],
-        disorder=disorder,
-        seed=_whole(declared, options, "seed", least=0),
-    )
 
 
 def open_generator(spark: SparkSession, declared: CreateStream) -> DataFrame:
@@ -85,7 +26,7 @@ def open_generator(spark: SparkSession, declared: CreateStream) -> DataFrame:
     reader = (
         spark.readStream.format("rate-micro-batch")
         .option("rowsPerBatch", made.rows_per_batch)
-        .option("startTimestamp", _start(declared, made) // 1000)
+        .option("startTimestamp", _start(made) // 1000)
         .option("advanceMillisPerBatch", made.milliseconds_per_batch)
     )
     if made.rows_per_batch <= _SMALL_BATCH:
@@ -144,22 +85,5 @@ def _words(words: tuple[str, ...]) -> str:
     return f"array({', '.join(repr(word) for word in words)})"
 
 
-def _start(declared: CreateStream, made: Generator) -> int:
-    if made.start.lower() == "now":
-        return time.time_ns() // 1000
-    try:
-        return instant(made.start)
-    except ValueError:
-        message = f"'start' is no time: '{made.start}'"
-        raise _wrong(declared, message, "'now', or for example '2026-01-01T09:30:00'") from None
-
-
-def _whole(declared: CreateStream, options: Mapping[str, str], key: str, least: int = 1) -> int:
-    text = options[key]
-    if not text.isdigit() or int(text) < least:
-        raise _wrong(declared, f"'{key}' must be a whole number of at least {least}, not '{text}'", "")
-    return int(text)
-
-
-def _wrong(declared: CreateStream, what: str, help: str) -> QueryError:
-    return QueryError("generator-option", f"stream `{declared.name}`: {what}", at=declared.place, help=help)
+def _start(made: Generator) -> Instant:
+    return time.time_ns() // 1000 if made.start is None else made.start

@@ -20,14 +20,14 @@ from weft.engine.epochs import Texts, keys
 from weft.engine.filesinks import FileSink
 from weft.engine.letters import DEAD
 from weft.engine.runtime import Runtime
-from weft.engine.sinkoptions import FORMATS
-from weft.errors import QueryError, RunError, WeftError
+from weft.errors import RunError, WeftError
 from weft.lang.parse import parse_program
-from weft.lang.statements import CreateQuery, CreateRelation, Sink
+from weft.lang.sinkoptions import FORMATS, path_of
+from weft.lang.statements import CreateQuery, CreateRelation
 from weft.log.catalog import Catalog, QueryVersion
 from weft.log.durable import entries, find_record
 from weft.log.home import Home, file_name
-from weft.log.paths import AnyPath, locate
+from weft.log.paths import locate
 from weft.plan.nodes import Program
 from weft.plan.tree import streams_of
 from weft.spark.sinks import spark_writer
@@ -100,7 +100,7 @@ class Outlets:
         if sink.format not in FORMATS:
             write = spark_writer(self.spark, sink)
             return lambda table, _: write(table)
-        path, options = _path(query.name, sink), dict(sink.options)
+        path, options = locate(path_of(query.name, sink)), dict(sink.options)
         return FileSink(path, sink.format, options, retain=query.retain, watermark=watermark)
 
 
@@ -110,7 +110,8 @@ def check_sinks(home: Home, catalog: Catalog, program: Program, texts: Texts) ->
     will_be = keys(catalog, program, texts)
     for query in program.queries:
         if query.sink is not None and query.sink.format in FORMATS:
-            sink = FileSink(_path(query.name, query.sink), query.sink.format, dict(query.sink.options))
+            path = locate(path_of(query.name, query.sink))
+            sink = FileSink(path, query.sink.format, dict(query.sink.options))
             key = will_be[query.name]
             known = (home.path / "delivery" / f"{file_name(key)}.json").exists()
             refuse_taken(sink.directory, {"home": home.id, "key": key}, known)
@@ -122,18 +123,6 @@ def check_sinks(home: Home, catalog: Catalog, program: Program, texts: Texts) ->
                 f"queries `{one}` and `{other}` write to the same place: {Path(*outer)}",
                 help="give every query a path of its own",
             )
-
-
-def _path(query: str, sink: Sink) -> AnyPath:
-    path = next((value for name, value in sink.options if name.lower() == "path"), None)
-    if path is None:
-        raise QueryError(
-            "option-missing",
-            f"query `{query}` does not say where its {sink.format} files go",
-            at=sink.place,
-            help=f"INTO {sink.format} OPTIONS ('path' = 'out/{query}')",
-        )
-    return locate(path)
 
 
 def _known_dead(home: Home) -> list[str]:

@@ -8,10 +8,10 @@ from collections.abc import Callable, Sequence
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
+from weft.lang.generatoroptions import generator
 from weft.log.paths import AnyPath, hadoop_url
 from weft.plan.nodes import Stream
 from weft.spark.complaints import SPARK_ERRORS
-from weft.spark.generator import generator
 from weft.spark.sources import open_stream, unreadable
 
 OnBatch = Callable[[DataFrame, int], None]

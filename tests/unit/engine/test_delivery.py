@@ -18,8 +18,8 @@ from weft.engine import positions
 from weft.engine.datasets import MARKER, staging_for
 from weft.engine.delivery import Delivery, Policy
 from weft.engine.filesinks import FileSink
-from weft.engine.sinkoptions import file_options
 from weft.errors import Bug, QueryError, RunError
+from weft.lang.sinkoptions import file_options
 from weft.log.answers import AnswerLog
 from weft.log.home import Home
 

@@ -11,8 +11,8 @@ from tests.stores import Bucket, url
 from tests.unit.engine.bench import Bench, read, row
 from weft import results
 from weft.engine.filesinks import FileSink
-from weft.engine.sinkoptions import file_options
 from weft.errors import RunError
+from weft.lang.sinkoptions import file_options
 from weft.log.home import Home
 from weft.log.paths import locate
 

@@ -1,4 +1,4 @@
-"""The options of a file sink, checked before anything runs."""
+"""The options of the sinks that weft writes itself, checked when a program is read."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from weft.errors import QueryError, nearest
+from weft.errors import Place, QueryError, nearest
+from weft.lang.statements import Sink
 from weft.times import SECOND, duration
 
 FORMATS = ("parquet", "json", "csv")
@@ -39,29 +40,50 @@ class FileOptions:
         return f".{self.format}{packed}"
 
 
-def file_options(format: str, options: Mapping[str, str]) -> FileOptions:
+def check_sink(query: str, sink: Sink) -> None:
+    """Raise where a sink of weft's own lacks what it needs, or has options that it does not know."""
+    if sink.format in FORMATS:
+        file_options(sink.format, dict(sink.options), sink.place)
+        path_of(query, sink)
+
+
+def path_of(query: str, sink: Sink) -> str:
+    """Where the files of a sink go."""
+    path = next((value for name, value in sink.options if name.lower() == "path"), None)
+    if path is None:
+        raise QueryError(
+            "option-missing",
+            f"query `{query}` does not say where its {sink.format} files go",
+            at=sink.place,
+            help=f"INTO {sink.format} OPTIONS ('path' = 'out/{query}')",
+        )
+    return path
+
+
+def file_options(format: str, options: Mapping[str, str], at: Place | None = None) -> FileOptions:
     """The options of a file sink of this format; `path` is not one of them, but allowed."""
     found = FileOptions(format, _COMPRESSIONS[format][0])
     for name, text in options.items():
         if name.lower() != "path":
-            found = _read(found, name, text)
+            found = _read(found, name, text, at)
     return found
 
 
-def _read(found: FileOptions, name: str, text: str) -> FileOptions:
+def _read(found: FileOptions, name: str, text: str, at: Place | None) -> FileOptions:
     if name.lower() not in _known(found.format):
         raise QueryError(
             "unknown-sink-option",
             f"a {found.format} sink has no option '{name}'",
+            at=at,
             help=nearest(name, _known(found.format)) or f"it knows {', '.join(_known(found.format))}",
         )
     field, read = _READERS[name.lower()]
     try:
         value = read(text)
     except (ValueError, KeyError):
-        raise _bad_value(name, text, _EXAMPLES[field]) from None
+        raise _bad_value(name, text, _EXAMPLES[field], at) from None
     if field == "compression" and value not in _COMPRESSIONS[found.format]:
-        raise _bad_value(name, text, " or ".join(f"'{known}'" for known in _COMPRESSIONS[found.format]))
+        raise _bad_value(name, text, " or ".join(f"'{known}'" for known in _COMPRESSIONS[found.format]), at)
     return replace(found, **{field: value})
 
 
@@ -79,8 +101,8 @@ def _known(format: str) -> tuple[str, ...]:
     return ("path", *(name for name in _READERS if format == "csv" or name not in only_csv))
 
 
-def _bad_value(name: str, text: str, wanted: str) -> QueryError:
-    return QueryError("bad-sink-option", f"option '{name}' cannot be '{text}'", help=f"give {wanted}")
+def _bad_value(name: str, text: str, wanted: str, at: Place | None) -> QueryError:
+    return QueryError("bad-sink-option", f"option '{name}' cannot be '{text}'", at=at, help=f"give {wanted}")
 
 
 def _seconds(text: str) -> float:
