@@ -6,7 +6,7 @@ Kinds follow who can act: `QueryError` the author of a program, `RunError` the o
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 from typing import NamedTuple
 
@@ -104,6 +104,10 @@ def nearest(name: str, known: Iterable[str]) -> str:
 def nearest_or_all(name: str, known: Iterable[str]) -> str:
     """The known name nearest to `name`; where none is near, which there are."""
     there = sorted(known)
-    shown, more = ", ".join(there[:_LISTED]), len(there) - _LISTED
-    listed = f"there are {shown}" + (f" and {more:,} more" if more > 0 else "")
-    return nearest(name, there) or (listed if there else "there is none")
+    return nearest(name, there) or (f"there are {listed(there)}" if there else "there is none")
+
+
+def listed(names: Sequence[str]) -> str:
+    """`a, b, c`; of many the first, and how many more there are."""
+    more = len(names) - _LISTED
+    return ", ".join(names[:_LISTED]) + (f" and {more:,} more" if more > 0 else "")

@@ -47,6 +47,7 @@ from weft.plan.nodes import Program
 from weft.plan.tree import schema
 from weft.share.build import build
 from weft.share.explain import Explanation, explain_program
+from weft.share.model.analyze import SAME
 from weft.share.model.forecast import Basis
 from weft.share.model.load import Loads, checked
 from weft.share.nodes import SharedPlan
@@ -57,7 +58,7 @@ if TYPE_CHECKING:
 
     from weft.engine.status import Status
     from weft.share.model.constants import Constants
-    from weft.share.model.measured import Measured
+    from weft.share.model.measured import Apart, Measured
     from weft.spark.running import Running
     from weft.verify import Verification
 
@@ -186,7 +187,17 @@ class Session:
         basis = Basis(loads, constants_of(self.home))
         decided = None if self._running is None else self._running.decided
         told, plan = measured if analyze else None, self._in_force(basis)
-        return explain_program(self.program, name, format, basis, told, decided, plan, self._only_spark)
+        return explain_program(
+            self.program, name, format, basis, told, decided, plan, self._only_spark, self._apart(analyze)
+        )
+
+    def _apart(self, analyze: bool) -> Apart:
+        """How another process that is measured runs another program."""
+        if not analyze or self._running is not None or not (self.home / "weft.json").exists():
+            return SAME
+        from weft.engine.resumed import apart  # noqa: PLC0415  Arrow is not needed before
+
+        return apart(self.home, self.program)
 
     def _in_force(self, basis: Basis) -> SharedPlan | None:
         """The plan that runs or, in a home where the program has run, goes on; None: it has yet to begin."""

@@ -1,14 +1,15 @@
-"""The plan that a program has in its home, for those who do not run it."""
+"""What a home says of a program, for those who do not run it: its plan, and whether it is the one there."""
 
 from __future__ import annotations
 
-from weft.engine.epochs import Texts, recorded
+from weft.engine.epochs import Texts, left_out, recorded, unchanged
 from weft.log.catalog import Catalog
 from weft.log.home import Home
 from weft.log.paths import AnyPath
 from weft.plan.nodes import Program
 from weft.share.build import build
 from weft.share.model.forecast import Basis
+from weft.share.model.measured import Apart
 from weft.share.nodes import SharedPlan
 
 
@@ -22,3 +23,12 @@ def plan_in(home: AnyPath, program: Program, basis: Basis) -> SharedPlan | None:
         return None
     found = recorded(catalog, program, Texts())
     return build(found.program, found.picks_by, basis, turns=found.turns)
+
+
+def apart(home: AnyPath, program: Program) -> Apart:
+    """How the queries in force there are other ones than those of `program`; failed ones are in both."""
+    catalog, texts = Catalog(Home.look(home)), Texts()
+    there = {version.name for version in catalog.queries()}
+    wanted = {query.name for query in program.queries} - left_out(catalog, program, texts)
+    otherwise = (there & wanted) - unchanged(catalog, program, texts).keys()
+    return Apart(tuple(sorted(there - wanted)), tuple(sorted(wanted - there)), tuple(sorted(otherwise)))

@@ -13,10 +13,10 @@ from weft.plan.show import show
 from weft.share.build import build
 from weft.share.describe import describe, describe_shares
 from weft.share.draw.picture import draw
-from weft.share.model.analyze import Compared, compared, describe_compared, show_compared
+from weft.share.model.analyze import SAME, Compared, compared, describe_compared, show_compared
 from weft.share.model.describe import describe_cost_of, describe_forecast
 from weft.share.model.forecast import Basis, forecast
-from weft.share.model.measured import Measured
+from weft.share.model.measured import Apart, Measured
 from weft.share.model.show import show_cost_of, show_forecast
 from weft.share.nodes import SharedPlan
 from weft.share.relations.decided import Decided
@@ -57,13 +57,15 @@ def explain_program(
     decided: Decided | None = None,
     plan: SharedPlan | None = None,
     stay: Stay = lambda plan: {},
+    apart: Apart = SAME,
 ) -> Explanation:
     """EXPLAIN name, or EXPLAIN ALL when `name` is None; `format` is text or json.
 
     `basis`: what the streams bring and the machine takes, where that is known. `measured`: what a run has
     used, to be shown beside what is predicted of it. `plan`: the one in force; else, and for queries that are
     not in it, one is made of all. `decided`: what a run has decided of its relations, which is else done by
-    `basis`. `stay`: which of its relations executors could not carry out, and why.
+    `basis`. `stay`: which of its relations executors could not carry out, and why. `apart`: how what was
+    `measured` is of another program.
     """
     basis = basis or Basis()
     decided = decided or Decided(basis)
@@ -71,7 +73,7 @@ def explain_program(
     if plan is None or (query is not None and not _answers(plan, query)):
         plan = build(program, decided=decided)
     told = Told(decided, basis, stay(plan))
-    found = None if measured is None else compared(plan, basis, measured)
+    found = None if measured is None else compared(plan, basis, measured, apart)
     if format == "json":
         said = json.dumps(_described(program, plan, query, told, found), indent=2)
     else:

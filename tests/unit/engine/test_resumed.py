@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import time
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -10,12 +12,14 @@ import pytest
 
 from tests.cases import first
 from tests.properties.treatments import switches, treatments
+from tests.unit.cli_fakes import a_status
 from tests.unit.engine.bench import STREAM, Bench, bound, row
 from weft.engine.knowledge import basis_of
 from weft.engine.resumed import plan_in
 from weft.log.home import Home
 from weft.session import Session
 from weft.share.model.forecast import Basis
+from weft.share.model.measured import Measured
 from weft.share.nodes import SharedPlan
 
 RULE = (
@@ -81,3 +85,29 @@ def test_a_query_that_failed_is_not_in_it(tmp_path: Path) -> None:
 def test_where_nothing_has_run_there_is_none(tmp_path: Path) -> None:
     Home.open(tmp_path / "home").close()
     assert plan_in(tmp_path / "home", bound(STREAM + RULES), Basis()) is None
+
+
+@pytest.mark.parametrize(
+    ("program", "told"),
+    [
+        (RULES, None),
+        (RULE.format(0), "it also has r1"),
+        (RULES + RULE.format(2), "it lacks r2"),
+        (
+            RULE.format(0).replace("8 SECONDS", "4 SECONDS") + RULE.format(2),
+            "it also has r1; it lacks r2; it has another r0",
+        ),
+    ],
+)
+def test_analyze_says_where_another_program_runs(tmp_path: Path, program: str, told: str | None) -> None:
+    bench = Bench(tmp_path, RULES)
+    measured = Measured(60.0, 30.0, {}, {}, {}, {}).to_json()
+    (bench.home.path / "status.json").write_text(a_status(measured=measured, updated=time.time()).to_json())
+    session = Session(home=bench.home.path)
+    session.sql(STREAM + program)
+    said = [line for line in session.explain(analyze=True).splitlines() if "another program" in line]
+    assert said == ([] if told is None else [f"  another program runs than this one: {told}"])
+    found = json.loads(session.explain(format="json", analyze=True))["measured"]["apart"]
+    assert any(found.values()) == (told is not None)
+    assert "another program" not in str(session.explain())
+    bench.close()

@@ -10,10 +10,11 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from weft.errors import listed
 from weft.share.model.cost import Level, added
 from weft.share.model.figures import cpu, plain
 from weft.share.model.forecast import Basis
-from weft.share.model.measured import Happened, Measured
+from weft.share.model.measured import Apart, Happened, Measured
 from weft.share.model.price import Priced
 from weft.share.nodes import SharedPlan
 from weft.share.table import table
@@ -21,6 +22,7 @@ from weft.share.table import table
 TITLE = "predicted and measured, CPU time for each second of stream"
 REST = "read, sub-aggregate, fixed"
 MOST = 10  # queries
+SAME = Apart()
 
 _ANSWERING = (Level.FOLD, Level.FINAL, Level.OUTPUT)
 
@@ -41,9 +43,10 @@ class Compared:
     levels: Mapping[str, Sides]
     answering: Mapping[str, Sides]
     answers: Mapping[str, Sides]
+    apart: Apart
 
 
-def compared(plan: SharedPlan, basis: Basis, measured: Measured) -> Compared:
+def compared(plan: SharedPlan, basis: Basis, measured: Measured, apart: Apart = SAME) -> Compared:
     """What was predicted from what a run has counted, beside what it has used."""
     seconds = measured.stream_seconds or float("inf")
     priced = [Priced.of(one, basis.constants, basis.loads.of(one.stream.name)) for one in plan.streams]
@@ -65,6 +68,7 @@ def compared(plan: SharedPlan, basis: Basis, measured: Measured) -> Compared:
             name: Sides(expected, measured.answers.get(name, 0) / seconds)
             for name, expected in answers.items()
         },
+        apart,
     )
 
 
@@ -73,10 +77,17 @@ def show_compared(found: Compared, query: str | None = None) -> str:
     measured = found.measured
     rows = sum(stream.rows for stream in measured.streams.values())
     seen = f"{rows:,} rows, {measured.stream_seconds:,.0f} s of stream in {measured.wall:,.0f} s"
-    lines = [TITLE, f"  of {seen}"]
+    lines = [TITLE, f"  of {seen}", *_apart(found.apart)]
     if query is None:
         lines += table([("", "predicted", "measured"), *_levels(found)], indent=4)
     return "\n".join(lines + _queries(found, query) + _switches(found, query))
+
+
+def _apart(apart: Apart) -> list[str]:
+    """That what runs is not what is predicted, and in what."""
+    said = {"it also has": apart.more, "it lacks": apart.lacks, "it has another": apart.otherwise}
+    told = [f"{how} {listed(names)}" for how, names in said.items() if names]
+    return [f"  another program runs than this one: {'; '.join(told)}"] if told else []
 
 
 def _levels(found: Compared) -> list[tuple[str, ...]]:
@@ -115,4 +126,4 @@ def describe_compared(found: Compared) -> dict[str, Any]:
         what: {name: {"predicted": each.predicted, "measured": each.measured} for name, each in sides.items()}
         for what, sides in parts.items()
     }
-    return both | {"switches": [asdict(one) for one in found.measured.switches]}
+    return both | {"switches": [asdict(one) for one in found.measured.switches], "apart": asdict(found.apart)}

@@ -53,6 +53,18 @@ class Happened:
 
 
 @dataclass(frozen=True, slots=True)
+class Apart:
+    """How the program that runs is another one than the one that is looked at; queries by their names."""
+
+    more: tuple[str, ...] = ()  # that it has besides
+    lacks: tuple[str, ...] = ()
+    otherwise: tuple[str, ...] = ()  # with another text, or over another view or table
+
+    def __bool__(self) -> bool:
+        return bool(self.more or self.lacks or self.otherwise)
+
+
+@dataclass(frozen=True, slots=True)
 class Measured:
     """What a run used during its last minute, or since it was started if that is less."""
 
