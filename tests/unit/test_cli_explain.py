@@ -90,6 +90,14 @@ def test_a_query_that_is_not_there_is_told_with_those_that_are(program: Path) ->
     assert "did you mean `high`?" in weft(program, "hihg").stderr
 
 
+@pytest.mark.parametrize("form", ["text", "json"])
+def test_a_picture_has_no_other_format(program: Path, tmp_path: Path, form: str) -> None:
+    result = weft(program, "--svg", tmp_path / "plan.svg", "--format", form)
+    assert result.exit_code == 2
+    assert "--svg draws a picture instead of a text" in result.stderr
+    assert not (tmp_path / "plan.svg").exists()
+
+
 def test_constants_of_the_home_are_used_and_named(program: Path, tmp_path: Path) -> None:
     home = tmp_path / "home"
     home.mkdir()

@@ -45,7 +45,7 @@ POSITIVE = Positive()
     metavar="FILE",
     help="Draw the shared plan into FILE instead.",
 )
-@click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
+@click.option("--format", "form", type=click.Choice(["text", "json"]), help="Of the text.  [default: text]")
 def command(
     program: Path,
     queries: tuple[str, ...],
@@ -54,7 +54,7 @@ def command(
     groups: float | None,
     analyze: bool,
     svg: Path | None,
-    form: str,
+    form: str | None,
 ) -> None:
     """Show the plans of a program, what its queries share, what that saves and what it costs. Needs no JVM.
 
@@ -76,6 +76,8 @@ def command(
        "cost": {...},                      by level, query and way to share, in seconds
        "measured": {...}}                  with --analyze: both sides by level and query
     """
+    if svg is not None and form is not None:
+        raise click.UsageError("--svg draws a picture instead of a text in some --format: leave one out")
     session = Session(home=home or home_beside(program))
     session.sql(read(program), file=str(program))
 

@@ -152,6 +152,11 @@ class WeftParser(SourceParser):
             self.raise_error("IN is followed by values in parentheses", self._prev)
         return found
 
+    def _parse_where(self, skip_where_token: bool = False) -> exp.Where | None:
+        if skip_where_token and self._prev.token_type != TokenType.WHERE:
+            self.raise_error("FILTER takes a condition behind WHERE")
+        return super()._parse_where(skip_where_token)
+
     def _parse_is(self, this: exp.Expr | None) -> exp.Expr | None:
         if self._match(TokenType.JSON, advance=False):
             self.raise_error("IS JSON is not Spark's")

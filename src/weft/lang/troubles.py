@@ -18,6 +18,7 @@ _HELP = {
     "Expected an expression after the comma": "remove the comma, or write what comes after it",
     "Expected END": "write CASE WHEN a THEN b ELSE c END",
     "IN is followed": "write for instance IN ('A', 'B')",
+    "FILTER takes": "write for instance COUNT(*) FILTER (WHERE price > 100)",
     "GROUP BY ends with": "write GROUP BY ROLLUP (a, b); of several groupings every combination is made",
     "No keys are named": "write for instance ROLLUP (a, b), CUBE (a, b) or GROUPING SETS ((a, b), (a), ())",
     "Found multiple 'WHERE'": "write it once; conditions are joined with AND",

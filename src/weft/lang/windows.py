@@ -13,6 +13,8 @@ from weft.times import Duration
 
 _EXAMPLE = "write for instance [RANGE 5 MINUTES SLIDE 10 SECONDS]"
 _CLAUSES = ("RANGE", "SLIDE", "OFFSET", "INTERNAL")
+_ROWS = "windows counted in rows"
+_REFUSED = {"ROWS": _ROWS, "ROW": _ROWS, "SESSION": "session windows", "SESSIONS": "session windows"}
 
 
 @dataclass(slots=True)
@@ -53,11 +55,7 @@ def span(cursor: Cursor) -> Span:
 
 def _clause(cursor: Cursor, said: _Said) -> None:
     word = cursor.word()
-    if word == "ROWS":
-        raise QueryError(
-            "not-supported", "windows counted in rows are not supported yet", at=cursor.place_here(),
-            help="use a window of time: [RANGE 5 MINUTES]",
-        )  # fmt: skip
+    _refuse(cursor)
     if word not in _CLAUSES:
         cursor.fail("expected RANGE, SLIDE or OFFSET", known=_CLAUSES, help=_EXAMPLE)
     if word in said.lengths or word in said.flags:
@@ -65,7 +63,17 @@ def _clause(cursor: Cursor, said: _Said) -> None:
             "duplicate-clause", f"{word} is given twice", at=cursor.place_here(), help="remove one of them"
         )
     cursor.advance()
+    _refuse(cursor, 1)  # RANGE 100 ROWS
     if word == "INTERNAL" or (word == "RANGE" and cursor.take("UNBOUNDED")):
         said.flags.add(word)
     else:
         said.lengths[word] = (interval if word == "OFFSET" else positive)(cursor, word)[0]
+
+
+def _refuse(cursor: Cursor, ahead: int = 0) -> None:
+    """Raise where the word here, or so many ahead, tells of windows that are none of time."""
+    said = _REFUSED.get(cursor.word(ahead))
+    if said is not None:
+        at = cursor.place(cursor.tokens[cursor.index + ahead])
+        help = "use a window of time: [RANGE 5 MINUTES]"
+        raise QueryError("not-supported", f"{said} are not supported yet", at=at, help=help)

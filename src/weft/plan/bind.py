@@ -30,7 +30,7 @@ from weft.plan.bind_relation import as_body, bind_relation, check_view
 from weft.plan.bind_stream import bind_stream
 from weft.plan.declared import Declared, Silent
 from weft.plan.nodes import Column, Program, Query, Stream, Table
-from weft.plan.problems import Problems
+from weft.plan.problems import Problems, in_order
 from weft.plan.reads import names_read
 
 Told = Mapping[str, str]
@@ -54,7 +54,7 @@ NOTHING = Program((), ())
 def bind_program(
     statements: Iterable[Statement | Unread], types: Told | None = None, onto: Program = NOTHING
 ) -> Program:
-    """All that the statements declare, bound; raises Errors with all that is wrong, line by line.
+    """All that the statements declare, bound; raises Errors with all that is wrong, as it stands in the text.
 
     `types` tells the types of the expressions that `open_expressions` listed, filed by `type_key`. Of a
     statement that cannot be read only its own error is told, not what follows from it. The statements may go
@@ -68,7 +68,7 @@ def bind_program(
     streams = _bind_streams(read, onto, told, problems)
     bound = _bind_rest(read, onto, streams, unseen, told, problems)
     if problems.found:
-        raise Errors(sorted(problems.found, key=lambda error: error.at.line if error.at else 0))
+        raise Errors(in_order(problems.found))
     return Program(
         tuple(stream for stream in streams.values() if stream),
         tuple(query for query in bound.queries.values() if query),

@@ -35,6 +35,11 @@ class Problems:
         raise_all(self.found)
 
 
+def in_order(found: Iterable[WeftError]) -> list[WeftError]:
+    """As they stand in the text, those without a place first."""
+    return sorted(found, key=lambda error: error.at[:3] if error.at else ("", 0, 0))
+
+
 def raise_all(found: Iterable[WeftError]) -> None:
     """Raise the errors, if there are any."""
     errors = tuple(found)

@@ -13,6 +13,7 @@ from weft.plan.bind import bind_program
 from weft.plan.nodes import Aggregate, Filter, Program, Project, Related, Scan, Stream, Table, Top
 from weft.plan.opens import open_expressions, stand_in
 from weft.plan.origins import row_expressions
+from weft.plan.problems import in_order
 from weft.plan.rows import type_key
 from weft.plan.shapes import shape_of
 from weft.plan.tree import walk
@@ -48,7 +49,7 @@ def analyze(spark: SparkSession, program: Program, known: Sequence[Stream] = ())
             errors += refused.errors
     errors += _errors(spark, typed, known)
     if errors:
-        raise Errors(errors)
+        raise Errors(in_order(errors))
     return types
 
 
