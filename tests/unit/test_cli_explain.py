@@ -98,6 +98,14 @@ def test_a_picture_has_no_other_format(program: Path, tmp_path: Path, form: str)
     assert not (tmp_path / "plan.svg").exists()
 
 
+def test_large_numbers_are_written_out(program: Path) -> None:
+    program.write_text(PROGRAM.replace("SLIDE 5 SECONDS", "SLIDE 1 MICROSECOND"))
+    said = weft(program).output
+    assert "every 1 us, 1,000,000 a second" in said
+    assert "60,000,060 if each query ran window() by itself" in said
+    assert "a window is about 60,000,000 of them" in weft(program, "high").output
+
+
 def test_constants_of_the_home_are_used_and_named(program: Path, tmp_path: Path) -> None:
     home = tmp_path / "home"
     home.mkdir()

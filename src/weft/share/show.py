@@ -9,6 +9,7 @@ from sqlglot import exp
 
 from weft.lang.dialect import Weft
 from weft.lang.statements import Expr, WindowSpec
+from weft.share.model.figures import counted
 from weft.share.model.readers import aggregated, readers
 from weft.share.nodes import Edges, Feed, Final, Partial, SharedPlan, Standing, StreamPlan, Tap
 from weft.share.parts import parts
@@ -96,7 +97,8 @@ def _show_edges(edges: Edges) -> str:
 
 def _show_rate(edges: Edges) -> str:
     rate = rate_of(edges)
-    return f"{rate.value:.4g} a second" if rate.exact else f"about {rate.value:.4g} a second, by a sample"
+    shown = f"{counted(rate.value)} a second"
+    return shown if rate.exact else f"about {shown}, by a sample"
 
 
 def _feed_row(plan: StreamPlan, at: int, sketches: Names) -> tuple[str, ...]:
@@ -202,7 +204,7 @@ def _show_partial(partial: Partial, sketches: Names) -> str:
 def _show_tap(plan: StreamPlan, tap: Tap) -> str:
     sketches = sketches_of(plan)
     edges = plan.feeds[tap.feed].edges or plan.edges
-    slices, windows = round(slices_of(plan, tap)), _show_overlap(tap.window)
+    slices, windows = counted(round(slices_of(plan, tap))), _show_overlap(tap.window)
     lines = [
         f"{tap.query.name}: {show_window(tap.window)} of {plan.stream.name}",
         f"  slices   {_show_edges(edges)}; a window is about {slices} of them, a row stands in {windows} "
@@ -300,14 +302,14 @@ def _show_saving(plan: SharedPlan) -> str:
     saving = plan.saving
     partials = (
         "partial aggregates",
-        f"{saving.partials_shared} computed",
-        f"{saving.partials_apart} if each query kept its own",
+        f"{counted(saving.partials_shared)} computed",
+        f"{counted(saving.partials_apart)} if each query kept its own",
         _times(saving.partials_apart, saving.partials_shared),
     )
     updates = (
         "updates per row",
-        f"{saving.row_updates_shared:.0f} shared",
-        f"{saving.row_updates_apart:.0f} if each query ran window() by itself",
+        f"{counted(round(saving.row_updates_shared))} shared",
+        f"{counted(round(saving.row_updates_apart))} if each query ran window() by itself",
         _times(saving.row_updates_apart, saving.row_updates_shared),
     )
     title = f"what sharing saves, {saving.queries} {_plural('query', saving.queries)}"
@@ -315,7 +317,10 @@ def _show_saving(plan: SharedPlan) -> str:
 
 
 def _times(apart: float, shared: float) -> str:
-    return f"{apart / shared:.1f} times less" if shared else ""
+    if not shared:
+        return ""
+    ratio = apart / shared
+    return f"{counted(ratio) if ratio >= 1000 else f'{ratio:.1f}'} times less"
 
 
 def _plural(word: str, count: int) -> str:

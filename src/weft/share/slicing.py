@@ -19,6 +19,7 @@ from math import gcd
 import numpy as np
 
 from weft.lang.statements import WindowSpec
+from weft.share.model.figures import counted
 from weft.share.nodes import Edges
 from weft.times import SECOND, Duration, show_duration
 
@@ -41,7 +42,8 @@ def cut_by(pairs: tuple[Pair, ...]) -> Edges:
     even, most = SECOND / grain, most_edges(pairs)
     if most * FEWER > even:
         return Edges(grain, pairs, f"all windows start and end on multiples of {show_duration(grain)}")
-    against = f"at most {most:.4g} edges/s, against {even:.4g} with the common divisor {show_duration(grain)}"
+    divisor = f"the common divisor {show_duration(grain)}"
+    against = f"at most {counted(most)} edges/s, against {counted(even)} with {divisor}"
     if len(pairs) <= MOST_PAIRS:
         return Edges(None, pairs, against)
     return Edges(grain, pairs, against, combined=True)

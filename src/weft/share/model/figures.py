@@ -18,6 +18,13 @@ def plain(number: float) -> str:
     return f"{short:,.0f}" if abs(short) >= 10 or short == int(short) else f"{short:g}"
 
 
+def counted(number: float) -> str:
+    """`0.25`, `2.457`, `1,000,000`, `12,096 trillion`: four digits, or all that stand before the point."""
+    if number >= 1e15:
+        return f"{counted(number / 1e12)} trillion"
+    return f"{number:,.0f}" if number >= 1000 else f"{number:.4g}"
+
+
 def cpu(seconds: float) -> str:
     """`27 s`, `340 ms`, `4.2 µs`: CPU time."""
     short = rounded(seconds)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from weft.share.model.figures import against, cpu, plain, share
+from weft.share.model.figures import against, counted, cpu, plain, share
 
 
 @pytest.mark.parametrize(
@@ -27,6 +27,22 @@ def test_cpu_time(seconds, text):
 )
 def test_plain_numbers(number, text):
     assert plain(number) == text
+
+
+@pytest.mark.parametrize(
+    ("number", "text"),
+    [
+        (0.0, "0"),
+        (1 / 3, "0.3333"),
+        (12, "12"),
+        (1234.5, "1,234"),
+        (1e6, "1,000,000"),
+        (123_456_789_012_345, "123,456,789,012,345"),
+        (12_096_000_000_000_068, "12,096 trillion"),
+    ],
+)
+def test_counts_are_written_out_until_nobody_can_read_them(number, text):
+    assert counted(number) == text
 
 
 def test_parts_of_a_whole():
