@@ -193,7 +193,7 @@ class Session:
 
     def _apart(self, analyze: bool) -> Apart:
         """How another process that is measured runs another program."""
-        if not analyze or self._running is not None or not (self.home / "weft.json").exists():
+        if not analyze or self._running is not None or not self._has_home():
             return SAME
         from weft.engine.resumed import apart  # noqa: PLC0415  Arrow is not needed before
 
@@ -203,11 +203,15 @@ class Session:
         """The plan that runs or, in a home where the program has run, goes on; None: it has yet to begin."""
         if self._running is not None:
             return self._running.plan
-        if not (self.home / "weft.json").exists():
+        if not self._has_home():
             return None
         from weft.engine.resumed import plan_in  # noqa: PLC0415  Arrow is not needed before
 
         return plan_in(self.home, self.program, basis)
+
+    def _has_home(self) -> bool:
+        """Has a program run in it, or been calibrated for?"""
+        return (self.home / "weft.json").exists()
 
     def _only_spark(self, plan: SharedPlan) -> Mapping[str, str]:
         """The relations that executors could not carry out, and why."""
@@ -233,7 +237,7 @@ class Session:
         from weft.engine.calibrate import calibrate  # noqa: PLC0415  the kernels
         from weft.log.home import Home  # noqa: PLC0415  checksums and locks
 
-        if not (self.home / "weft.json").exists():
+        if not self._has_home():
             Home.open(self.home).close()
         constants = calibrate()
         keep(self.home, constants)
@@ -362,9 +366,9 @@ class Session:
         from weft import results  # noqa: PLC0415  Arrow is not needed before
 
         queries = [query for query in self.program.queries if query.name.lower() == name.lower()]
-        if queries and not results.knows(self.home, name):
-            what = f"query `{queries[0].name}` has not run in {self.home}, so it has no answers"
-            raise RunError("not-started", what, help="start() the session first")
+        if not results.knows(self.home, name) and (queries or not self._has_home()):
+            what = f"query `{name}` has not run in {self.home}, so it has no answers"
+            raise RunError("not-started", what, help="start() a session with it first, in this home")
         columns = {one.name: one.type for query in queries for one in schema(query.plan)}
         return results.all_answers(results.find(self.home, name, version), columns)
 

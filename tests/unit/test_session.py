@@ -68,5 +68,7 @@ def test_before_it_is_started_there_are_no_answers_and_no_spark(
     session = Session(home=tmp_path / "home")
     session.sql(PROGRAM)
     for ask in (session.results, session.table):
-        with pytest.raises(RunError, match=r"query `q` has not run in .*\n  help: start\(\) the session"):
-            ask("q")
+        for name in ("q", "nope"):
+            wanted = rf"query `{name}` has not run in .*\n  help: start\(\) a session with it"
+            with pytest.raises(RunError, match=wanted):
+                ask(name)
