@@ -235,7 +235,9 @@ def slices_of(plan: StreamPlan, tap: Tap) -> float:
 def _show_overlap(window: WindowSpec) -> str:
     """`60 windows`, `2 to 3 windows`, `0 to 1 windows` where there are gaps between them."""
     least, most = least_overlap(window), overlap(window)
-    return f"{most} {_plural('window', most)}" if least == most else f"{least} to {most} windows"
+    if least == most:
+        return f"{counted(most)} {_plural('window', most)}"
+    return f"{counted(least)} to {counted(most)} windows"
 
 
 def shared(plan: StreamPlan, tap: Tap) -> list[tuple[int, Partial, list[str]]]:
