@@ -146,15 +146,15 @@ def test_a_killed_worker_costs_no_answer(directory: Path, cluster: Standalone) -
         directory, "there", "--placement", "executors", "--buckets", "4", "--master", cluster.master,
         *EXECUTORS, "--conf", "spark.task.maxFailures=8",
     )  # fmt: skip
-    _await_steps(directory / "there", 3, there)
+    _await_batches(directory / "there", 3, there)
     kill(cluster.workers[0])
     assert there.wait(300) == 0, (directory / "there.log").read_text()
     assert_answered(directory, "there")
 
 
-def _await_steps(home: Path, steps: int, process: Process) -> None:
+def _await_batches(home: Path, batches: int, process: Process) -> None:
     until = time.monotonic() + 240
-    while len(list((home / "answers").glob("*.json"))) < steps:
+    while len(list((home / "ingest" / "s").glob("*.json"))) < batches:
         assert process.poll() is None, "it has ended"
         assert time.monotonic() < until, "it did not come so far"
         time.sleep(0.05)
