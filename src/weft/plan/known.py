@@ -12,7 +12,8 @@ from collections.abc import Mapping
 from sqlglot import exp
 
 from weft.lang.statements import Expr
-from weft.plan.functions import call_of
+from weft.plan.coercion import FRACTIONAL, is_decimal
+from weft.plan.functions import Call, call_of
 from weft.plan.types import infer
 
 Types = Mapping[str, str | None]
@@ -22,7 +23,7 @@ _NAMES = """
     upper lower ucase lcase trim ltrim rtrim btrim length char_length character_length len
     octet_length bit_length initcap reverse concat concat_ws substring substr left right lpad rpad
     replace translate instr locate position startswith endswith contains ascii md5 sha sha1 sha2
-    crc32 base64 hex soundex levenshtein split substring_index get_json_object
+    crc32 base64 hex soundex levenshtein substring_index get_json_object
 
     abs sqrt cbrt exp expm1 ln log log10 log1p log2 pow power sign signum sin cos tan asin acos atan
     atan2 sinh cosh tanh degrees radians rint floor ceil ceiling isnan nanvl mod pmod hash xxhash64
@@ -30,10 +31,10 @@ _NAMES = """
 
     year month day dayofmonth dayofweek dayofyear weekday weekofyear quarter dayname monthname
     last_day date_add date_sub datediff add_months months_between hour minute second date_trunc
-    trunc unix_timestamp unix_micros unix_millis unix_seconds unix_date timestampadd timestampdiff
+    trunc unix_micros unix_millis unix_seconds unix_date timestampadd timestampdiff
     timestamp_seconds timestamp_millis current_timestamp current_date now
 
-    coalesce nvl ifnull nvl2 if nullif isnull isnotnull equal_null size array map struct
+    coalesce nvl ifnull nvl2 if nullif isnull isnotnull equal_null size array struct
     named_struct get elt array_contains map_keys map_values
 """
 _KNOWN = frozenset(_NAMES.split())
@@ -43,6 +44,8 @@ _OPERATORS = (
 )  # fmt: skip
 _TIMES = ("date", "timestamp", "timestamp_ntz")
 _PATTERNS = (exp.Like, exp.ILike, exp.RegexpLike)
+_WITH_PATTERN = ("split", "regexp_extract", "regexp_replace", "regexp_like", "date_format", "from_unixtime")
+_ROUNDING = ("round", "bround")  # of whole numbers may have no room for the result
 
 
 def is_known(source: Expr, types: Types) -> bool:
@@ -58,4 +61,15 @@ def _is_known(node: exp.Expr, types: Types) -> bool:
     if isinstance(node, _OPERATORS):
         return True
     call = call_of(node)
-    return call is None or call.name in _KNOWN or call.name.startswith("try_")
+    return call is None or _is_known_call(call, types)
+
+
+def _is_known_call(call: Call, types: Types) -> bool:
+    if call.name in _WITH_PATTERN:
+        return all(isinstance(arg, exp.Literal) for arg in call.args[1:2])
+    if call.name in _ROUNDING:
+        type_ = infer(call.args[0], types)
+        return type_ in FRACTIONAL or is_decimal(type_)
+    if call.name == "unix_timestamp":
+        return infer(call.args[0], types) in _TIMES
+    return call.name in _KNOWN or call.name.startswith("try_")
