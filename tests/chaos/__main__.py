@@ -105,8 +105,13 @@ class Chaos:
                 pass
 
     def _dies(self, moment: str) -> bool:
-        """One life; False if it ended by itself before its time had come."""
+        """One life; False if it ended by itself before its time had come.
+
+        Where all files are in there is no work left to die at, so it dies at its end.
+        """
         place, choose = self.place, self._random
+        if moment == "working" and place.has_all:
+            moment = "ending"
         if moment == "ending":
             place.show(10**9)
         else:
