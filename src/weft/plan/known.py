@@ -42,6 +42,7 @@ _OPERATORS = (
     exp.Connector, exp.Not, exp.Paren, exp.Case, exp.If, exp.Cast, exp.Coalesce, exp.Nullif, exp.Exists,
     exp.Binary, exp.Unary, exp.Between, exp.In, exp.Bracket,
 )  # fmt: skip
+_LEAVES = (exp.Column, exp.Identifier, exp.Literal, exp.Null, exp.Boolean, exp.DataType)
 _TIMES = ("date", "timestamp", "timestamp_ntz")
 _PATTERNS = (exp.Like, exp.ILike, exp.RegexpLike)
 _WITH_PATTERN = ("split", "regexp_extract", "regexp_replace", "regexp_like", "date_format", "from_unixtime")
@@ -54,6 +55,8 @@ def is_known(source: Expr, types: Types) -> bool:
 
 
 def _is_known(node: exp.Expr, types: Types) -> bool:
+    if isinstance(node, _LEAVES):
+        return True
     if isinstance(node, _PATTERNS):
         return isinstance(node.expression, exp.Literal)  # one that is wrong is so on any row
     if isinstance(node, exp.Extract):

@@ -146,6 +146,8 @@ def _serves(finer: Draft, coarser: Draft) -> bool:
 
 def _common(drafts: Sequence[Draft], parents: Sequence[int | None], saves: Saves) -> list[Root]:
     """The roots that are to be made though no query reads them."""
+    if len(drafts) < 2:
+        return []
     asked = {frozenset(draft.keys) for draft in drafts}
     roots = dict(enumerate(_roots(drafts, parents)))
 
