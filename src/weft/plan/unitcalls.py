@@ -53,8 +53,8 @@ def raising_unit_call(tree: exp.Anonymous, made: Call, guard: Guard, type_of: Ty
     arguments: list[Tree] = [number(0)] * 5
     arguments[long[0]] = call("TRY_MULTIPLY", count.value, number(long[1])) if long[1] > 1 else count.value
     start = exp.cast(time.value.copy(), "timestamp")
-    there = is_null(call("TRY_ADD", start, call("TRY_MAKE_INTERVAL", *arguments)))
-    return Guarded(exp.If(this=there, true=exp.Null(), false=value), in_order([count, time], there.copy()))
+    past = is_null(call("TRY_ADD", start, call("TRY_MAKE_INTERVAL", *arguments)))
+    return Guarded(exp.If(this=past, true=exp.Null(), false=value), in_order([count, time], past.copy()))
 
 
 def _time(inner: Guarded, type_: Type | None) -> Guarded:
